@@ -109,7 +109,7 @@ enum {
     NVSHMEM_THREAD_TYPE_SENTINEL = 2147483647
 };
 
-/* What `nvshmemx_init_status` answers. */
+/* The results of `nvshmemx_init_status`. */
 enum {
     NVSHMEM_STATUS_NOT_INITIALIZED = 0,
     /* `nvshmem_my_pe`, `nvshmem_n_pes` and questions about NVSHMEM_TEAM_WORLD and NVSHMEMX_TEAM_NODE have answers. */
@@ -120,7 +120,7 @@ enum {
     NVSHMEM_STATUS_INVALID = 2147483647
 };
 
-/* What calls that answer `int` return in case of an error, and words for it. Other numbers are those of `nvshmemrs.h`. */
+/* Errors that functions with the result `int` return, and their texts. Other numbers are those of `nvshmemrs.h`. */
 enum nvshmemx_status {
     NVSHMEMX_SUCCESS = 0,
     NVSHMEMX_ERROR_INVALID_VALUE = 1,

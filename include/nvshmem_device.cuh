@@ -1,16 +1,16 @@
 // NVSHMEM's names in kernels. nvshmem.h includes this header where the compiler knows kernels: nvcc, clang, NVRTC.
 //
-// The names are macros for the functions of nvshmemrs_device.cuh, which says what they do. They give these functions the job's state, which is
-// in constant memory: each unit of the program has a constant of its own, so relocatable device code is not needed, and does no harm. In
-// host code an object of the unit registers a function that fills the constant. Init of each PE calls it for the PE's GPU; a library that
-// is opened later is filled at once. Code that the driver loads by itself (NVRTC, cubin) has the constant under the name
+// The names are macros for the functions of nvshmemrs_device.cuh, which describes them. The macros pass the job's state, which is in constant
+// memory: each unit of the program has a separate constant, so relocatable device code is possible but not needed. In host code an object of
+// the unit registers a function that fills the constant. Init of each PE calls this function for the PE's GPU; the constants of a library that
+// is opened later are filled at once. Code that the driver loads by itself (NVRTC, cubin) has the constant under the name
 // `nvshmemi_device_state_d`, and nvshmemx_cumodule_init or nvshmemx_culibrary_init fills it.
 //
-// Functions that host code has, too, are macros only where the compiler makes code for a GPU. So a kernel calls them by name; it cannot take
-// their addresses.
+// Functions that host code also has are macros only where the compiler makes code for a GPU. So a kernel can call them by name, but cannot
+// take their addresses.
 //
-// Collectives of these names meet in slot 0 of their team. As in NVSHMEM, calls for one team follow each other in the same order on all PEs,
-// whichever of the kernel's blocks makes them, and not the same one on each PE. Blocks that call at the same time use different teams.
+// Collectives of these names meet in slot 0 of their team. As in NVSHMEM, calls for a team have the same order on all PEs; the calls may come
+// from different blocks, also on different PEs. Blocks that call at the same time use different teams.
 #ifndef NVSHMEM_DEVICE_CUH
 #define NVSHMEM_DEVICE_CUH
 
@@ -26,7 +26,7 @@
 #if defined(NVSHMEMRS_DEVICE_HOST)
 static nvshmemrs_device_state_t nvshmemi_device_state_d;
 #elif defined(NVSHMEMRS_DEVICE_BITCODE)
-// The bitcode of this header, which tools link to kernels that the driver loads: no tool may take the constant away, or hide it.
+// In the bitcode of this header, which tools link to kernels that the driver loads, no tool may remove or hide the constant.
 extern "C" {
 __constant__ __attribute__((used)) nvshmemrs_device_state_t nvshmemi_device_state_d;
 }
@@ -54,7 +54,7 @@ __constant__ nvshmemrs_device_state_t nvshmemi_device_state_d;
 // `state` NULL: zeros, which no call takes. Returns 0, or a status of the runtime with its text in `why`; NVSHMEMRS_UNIT_LATER: the unit's kernels are not registered yet.
 typedef int (*nvshmemrs_nvshmem_fill_t)(const void *state, int device, const char **why);
 enum { NVSHMEMRS_UNIT_LATER = -1 };
-// Whose memory kernels of a unit reach: that of a GPU, or of the process.
+// The kind of memory that kernels of a unit access: memory of a GPU, or of the process.
 enum { NVSHMEMRS_UNIT_GPU = 0, NVSHMEMRS_UNIT_CPU = 1 };
 extern "C" void nvshmemrs_nvshmem_register(nvshmemrs_nvshmem_fill_t fill, int kind, unsigned version);
 extern "C" void nvshmemrs_nvshmem_unregister(nvshmemrs_nvshmem_fill_t fill);
@@ -73,7 +73,7 @@ static cudaError_t nvshmemrs_i_copy(const void *state) {
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaError_t status = cudaThreadExchangeStreamCaptureMode(&mode);
     if (status != cudaSuccess) return status;
-    // A unit that is not registered yet is tried often: then there is nothing to make.
+    // A unit that is not registered yet is tried often, and then needs no stream.
     void *symbol = nullptr;
     status = cudaGetSymbolAddress(&symbol, nvshmemi_device_state_d);
     cudaStream_t stream;
@@ -92,12 +92,12 @@ static int nvshmemrs_i_fill(const void *state, int device, const char **why) {
     cudaError_t status = cudaGetDevice(&before);
     if (status == cudaSuccess && before != device) status = cudaSetDevice(device);
     if (status == cudaSuccess) {
-        // Kernels that still run keep the state until they are over.
+        // Kernels that still run keep the state until they end.
         if (!state) cudaDeviceSynchronize();
         status = nvshmemrs_i_copy(state);
     }
     if (status == cudaSuccess) return 0;
-    // The program is not to see it as an error of its own.
+    // The program must not see this error as its own.
     cudaGetLastError();
     if (status == cudaErrorInvalidSymbol) return NVSHMEMRS_UNIT_LATER;
     // The process ends, or the unit has no kernels for this GPU.
@@ -136,7 +136,7 @@ NVSHMEMRS_I_CALLED u64 team_of(const State &s, i32 team) {
 } // namespace nvshmemrs
 #define NVSHMEMRS_I_TEAM(TEAM) nvshmemrs::device::team_of(NVSHMEMRS_I_STATE, TEAM)
 
-// ---- Names that kernels and host code have: which function one stands for. ----
+// ---- Names that both kernels and host code have, and their functions. ----
 
 // A file that has kernels only may define NVSHMEMRS_DEVICE_HOST_KERNELS for the CPU; then it needs no functions of host code.
 // A macro begins with the name of a function, so that a program may write `::` before it. NVSHMEMRS_I_DO_HERE is for functions without a result.
@@ -154,7 +154,7 @@ inline void done(int) {}
 #define NVSHMEMRS_I_DO_HERE(DEVICE, HOST) DEVICE
 #endif
 
-// ---- Names whose arguments or results are others than those of our functions. ----
+// ---- Names whose arguments or results differ from those of the functions of nvshmemrs_device.cuh. ----
 
 namespace nvshmemrs {
 namespace device {
@@ -189,7 +189,7 @@ template <int = 0> NVSHMEMRS_I_CALLED void lend_nothing(void *, unsigned long) {
 
 namespace nvshmemrs {
 namespace device {
-// The caller's name as an argument of overloads: no number converts to it.
+// The caller's name as an argument of overloads; no number converts to this type.
 struct TileCaller {
     const char *name;
     NVSHMEMRS_I_DEVICE explicit TileCaller(const char *caller) : name(caller) {}
@@ -286,8 +286,8 @@ NVSHMEMRS_I_TILE_COLLECTIVES(_block, Block)
 #undef NVSHMEMRS_I_TILE_COLLECTIVES
 } // namespace nvshmemx
 
-// Shared memory that is lent. A state in constant memory cannot say what a block has lent. So NVSHMEM's calls lend nothing, and puts and gets
-// store as without them. They do use what `nvshmemrs_give_smem(nvshmemi_device_state_d, ...)` lends, if they get the state that it returns.
+// Lent shared memory. A state in constant memory cannot record the memory that a block lends. So NVSHMEM's calls for lending have no effect on
+// puts and gets. Functions with the state that `nvshmemrs_give_smem(nvshmemi_device_state_d, ...)` returns do use the lent memory.
 #ifdef NVSHMEMRS_I_HERE
 #define nvshmemx_ask_smem(amount) NVSHMEMRS_I_HERE(nvshmemrs::device::lent_bytes(amount), (nvshmemx_ask_smem)(amount))
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
+/* The results of `nvshmemrs_abi_version` and `nvshmemrs_api_hash` for this header. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
 #define NVSHMEMRS_API_HASH UINT64_C(0x4d969987b9889a4e)
 
@@ -80,7 +80,7 @@ enum nvshmemrs_status
     NVSHMEMRS_ERROR_PANIC = 99,
 };
 
-/// Whose names of functions, arguments and types the text of an error uses.
+/// The language whose names of functions, arguments and types the text of an error uses.
 enum nvshmemrs_language
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -288,7 +288,7 @@ enum nvshmemrs_signal_op
 };
 #endif // NVSHMEMRS_DEVICE_CUH
 
-/// What a program does to memory, for `nvshmemrs_check_access`.
+/// The kind of a program's access to memory, for `nvshmemrs_check_access`.
 enum nvshmemrs_access
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t

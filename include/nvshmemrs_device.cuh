@@ -1,48 +1,49 @@
 // Communication inside of kernels: the device side of nvshmemrs.
 //
-// The header includes nothing and needs nothing linked. It compiles with nvcc and NVRTC as C++17 for sm_80 and later, without relocatable
-// device code. As plain C++17 it compiles behind nvshmemrs_device_host.hpp, which runs kernels on the host.
+// The header includes no file and needs no library. nvcc and NVRTC compile the header as C++17 for sm_80 and later, without relocatable
+// device code. Behind nvshmemrs_device_host.hpp, which runs kernels on the host, the header is plain C++17.
 //
-// Names, arguments and meaning are NVSHMEM's, with `nvshmemrs_` for `nvshmem_` and `nvshmemx_`. Each function has one argument more, the
-// first: the nvshmemrs_device_state_t that `nvshmemrs_device_state` filled in, or a pointer to it that kernels can read.
+// Names, arguments and meaning are NVSHMEM's, with `nvshmemrs_` for `nvshmem_` and `nvshmemx_`. Each function has an additional first
+// argument: the nvshmemrs_device_state_t that `nvshmemrs_device_state` has filled in, or a pointer to this state in memory that kernels
+// can read.
 //
-// Scopes: without a suffix one thread calls. With `_warp` or `_block` all threads of a full warp or of the block call, with equal arguments.
-// Such a call begins with a meeting of these threads, so it includes what each of them did before. It ends with one, too, unless its
-// name has `nbi`.
+// Scopes: a function without a suffix is called by one thread. A function with `_warp` or `_block` is called by all threads of a full warp
+// or of the block, with equal arguments. Such a call begins with a meeting of these threads, so the call includes their earlier stores. The
+// call also ends with a meeting, unless the name has `nbi`.
 //
 // Order:
 //   * put, get, iput, iget order nothing. p stores and g loads a whole element at once.
-//   * put_signal: whoever sees the signal with signal_wait_until, signal_fetch, wait_until or test sees the data.
-//   * signal_op orders nothing before it: call fence or quiet first where it announces data.
-//   * atomic_fetch is an acquire. atomic_set and atomics without a result are releases. The others are both.
+//   * put_signal: a PE that sees the signal with signal_wait_until, signal_fetch, wait_until or test sees the data.
+//   * signal_op does not order earlier puts: call fence or quiet first if the signal announces data.
+//   * atomic_fetch is an acquire. atomic_set and atomics without a result are releases. All other atomics are both.
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
-//   * barrier and sync: what each member's group did before is visible to the groups of all members that have returned. Other collectives
-//     order what they read and write; a reduction of small arrays in a slot below 8 orders nothing else. They have at most 32 bytes, and in
-//     the first 8 teams of a job of up to 16 PEs at most 8 KiB and at most 16 KiB / n_pes.
+//   * barrier and sync: earlier stores of each member's group are visible to the groups of all members that have returned. Other
+//     collectives order the memory that they read and write; a reduction of small arrays in a slot below 8 orders no other memory. Small
+//     arrays have at most 32 bytes, and in the first 8 teams of a job of up to 16 PEs at most 8 KiB and at most 16 KiB / n_pes.
 //
-// Such a small reduction sends each word with its flag, by mail. Triton's reduce does so, too, if one program makes the call. Kernels of Numba
-// and CuTe do not know mail. Where one of these takes part, the others see after some microseconds that it has met them instead, and do so,
-// too. Kernels that are compiled with NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
+// Such a small reduction sends each word together with a flag (mail). Triton's reduce also sends mail, if one program makes the call. Kernels
+// of Numba and CuTe do not know mail. If such a kernel takes part, the other members see after some microseconds that this member meets them
+// instead, and then meet, too. Kernels that are compiled with NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
 //
 // Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
 // calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
-// Every block that takes part must be running at once. A collective returns 0, or -1 if the job was broken or this PE is no member; `dest`
+// All blocks that take part must run at the same time. A collective returns 0, or -1 if the job is broken or this PE is no member; `dest`
 // is undefined then.
 //
-// Reductions in place go in rounds, and all members meet in each: see Rounds below. So there the groups of all members have the same number
-// of threads.
+// Reductions in place go in rounds, and all members meet in each round: see Rounds below. So the groups of all members must have the same
+// number of threads.
 //
-// Kernels reach PEs of their own host only. nvshmemrs_ptr is NULL for another PE. A put, get, atomic or signal there, and a collective of a team
-// with such a member, ends the kernel; the host's nvshmemrs_runtime_check then names the PE.
+// Kernels reach PEs of their own host only. nvshmemrs_ptr is NULL for a PE of another host. A put, get, atomic or signal to such a PE, and a
+// collective of a team with such a member, ends the kernel; the host's nvshmemrs_runtime_check then names the PE.
 //
-// Waits end when the job is broken, because a PE died, say. nvshmemrs_aborted tells.
+// Waits end when the job is broken, for example because a PE died. nvshmemrs_aborted returns whether the job is broken.
 //
 // In a checked job (NVSHMEMRS_CHECK) only kernels run that are compiled with NVSHMEMRS_DEVICE_RECORD defined. Each of their operations is recorded for the
 // checker and waits for it, so such kernels are slow. Plain loads and stores are not recorded. In other jobs the definition costs a comparison for
 // each call.
 //
-// Each call looks at the state's first eight bytes. If it is no state, or one of another version, the call prints that and traps. The host
-// then also has the version from nvshmemrs_runtime_check, as a finding of NVSHMEMRS_DEVICE_CHECK.
+// Each call checks the first eight bytes of the state. If the argument is no state, or has another version, the call prints an error and
+// traps. The host then also gets the version from nvshmemrs_runtime_check, as a finding of NVSHMEMRS_DEVICE_CHECK.
 #ifndef NVSHMEMRS_DEVICE_CUH
 #define NVSHMEMRS_DEVICE_CUH
 
@@ -50,7 +51,7 @@
 #error "nvshmemrs_device.cuh is for nvcc and NVRTC; other compilers include nvshmemrs_device_host.hpp instead"
 #endif
 
-// nvshmemrs.h declares these, too, unless this header came first.
+// nvshmemrs.h also declares these types, unless this header comes first.
 #ifndef NVSHMEMRS_H
 typedef unsigned long nvshmemrs_team_t;
 enum nvshmemrs_team : unsigned long {
@@ -75,7 +76,7 @@ enum nvshmemrs_signal_op : int {
     NVSHMEMRS_SIGNAL_ADD = 10,
 };
 
-// The job as kernels see it. Addresses belong to the address space of the PE's GPU, or of its process.
+// The job's state in kernels. Addresses belong to the address space of the PE's GPU, or of the PE's process.
 typedef struct nvshmemrs_device_state_t {
     // "nvsh" in ASCII, the first letter lowest.
     unsigned magic;
@@ -96,9 +97,9 @@ typedef struct nvshmemrs_device_state_t {
     unsigned lent;
 } nvshmemrs_device_state_t;
 #endif
-// How much shared memory to lend; NVSHMEM's names end alike.
+// Amounts of shared memory to lend; NVSHMEM's names have the same ends.
 enum nvshmemrs_smem_amount : int { NVSHMEMRS_SMEM_RECOMMENDED = 0, NVSHMEMRS_SMEM_MINIMUM = 1 };
-// Regions, and what NVSHMEM may do in them.
+// Hints for regions, which allow NVSHMEM to combine operations.
 typedef unsigned long nvshmemrs_region_handle_t;
 enum nvshmemrs_region_hint : unsigned { NVSHMEMRS_REGION_HINT_NONE = 0, NVSHMEMRS_REGION_HINT_BATCH_RMA = 1 };
 typedef struct nvshmemrs_region_attrs_t {
@@ -116,24 +117,25 @@ typedef struct nvshmemrs_region_attrs_t {
 #define NVSHMEMRS_I_NO_BULK
 #endif
 #define NVSHMEMRS_I_DEVICE __device__ __forceinline__
-// Functions with loops. A program that calls many of them compiles faster if it defines NVSHMEMRS_DEVICE_CALLS, which keeps one copy of each.
+// Marks functions with loops. A program that calls many of these functions compiles faster with NVSHMEMRS_DEVICE_CALLS defined, which keeps
+// one copy of each.
 #ifdef NVSHMEMRS_DEVICE_CALLS
 #define NVSHMEMRS_I_LOOP __device__ __noinline__
 #else
 #define NVSHMEMRS_I_LOOP __device__ __forceinline__
 #endif
-// What the program calls. clang looks at host code while it compiles for the GPU, where NVSHMEM's names (nvshmem_device.cuh) stand for these
-// functions in host code, too.
+// Marks functions that the program calls. clang also reads host code while compiling for the GPU, and there NVSHMEM's names
+// (nvshmem_device.cuh) stand for these functions in host code, too.
 #if defined(__clang__) && !defined(__NVCC__) && defined(__CUDA_ARCH__)
 #define NVSHMEMRS_I_CALLED __host__ __device__ __forceinline__
 #else
 #define NVSHMEMRS_I_CALLED NVSHMEMRS_I_DEVICE
 #endif
-// Functions are templates, so that those which a program does not call cost next to nothing.
+// Functions are templates, so that functions that the program does not call add little to the time of a compilation.
 #define NVSHMEMRS_I_API template <int = 0> NVSHMEMRS_I_CALLED
 
-// The name of the program's function that makes a call, which a report has. Compilers that know it are nvcc and those for the host. A program
-// for NVRTC may define this as a string.
+// The name of the program's function that makes a call, for reports. nvcc and host compilers know the name. A program for NVRTC may define
+// this macro as a string.
 #ifndef NVSHMEMRS_DEVICE_CALLER
 #ifdef __has_builtin
 #if __has_builtin(__builtin_FUNCTION)
@@ -151,7 +153,7 @@ typedef struct nvshmemrs_region_attrs_t {
 #define NVSHMEMRS_I_LINE 0
 #endif
 
-// As <cstdio>, NVRTC and clang declare it; nvcc has it only once a program includes <cstdio>.
+// The same declaration as in <cstdio>, NVRTC and clang; nvcc has no declaration until a program includes <cstdio>.
 #if !defined(NVSHMEMRS_DEVICE_HOST) && !defined(__CUDACC_RTC__) && !(defined(__clang__) && !defined(__NVCC__))
 extern "C" __host__ __device__ int printf(const char *, ...);
 #endif
@@ -170,11 +172,11 @@ typedef long long i64;
 typedef nvshmemrs_device_state_t State;
 
 struct Job {
-    // Offsets that the program may use: below this.
+    // Offsets that the program may use are below this number.
     u64 heap_bytes;
     u32 n_teams;
     u32 check;
-    // Teams, by the low half of their handles; they lie right behind this struct.
+    // Teams, by the low half of their handles; the rows follow this struct in memory.
     u64 teams;
     // A copy of State in memory that kernels can read.
     u64 state;
@@ -183,9 +185,9 @@ struct Job {
     u32 padding;
     // A Report.
     u64 report;
-    // A bit for each PE, in words of 32: kernels reach it. 0: they reach all.
+    // A bit for each PE, in words of 32 bits: kernels reach the PE. 0: kernels reach all PEs.
     u64 near;
-    // A u32 by which a kernel asks all PEs to exit: 1 + the status. 0: the library does not know of it.
+    // A u32 by which a kernel asks all PEs to exit: 1 + the status. 0: the library has no such word.
     u64 exit;
 };
 
@@ -193,13 +195,13 @@ struct Team {
     // Members; 0: this PE is in no such team.
     i32 n;
     i32 me;
-    // Member m is PE first + m * step; if step is 0, `members` (i32 each) says which.
+    // Member m is PE first + m * step; if step is 0, PE members[m], an i32.
     i32 first;
     i32 step;
     u64 members;
     // Symmetric offset of flags, u64 each: member m's at ((slot * 2 + parity) * n + m).
     u64 sync;
-    // A u64 for each slot: how often its members have met.
+    // A u64 for each slot: the number of meetings of the members in this slot.
     u64 epochs;
     // The high half of the team's handle.
     u32 generation;
@@ -212,7 +214,7 @@ struct Team {
     u32 long_words;
 };
 
-// What was wrong with a call's arguments.
+// The first error in the arguments of a call.
 struct Report {
     // 0: nothing; 1: being written; 2: complete.
     u32 state;
@@ -220,11 +222,11 @@ struct Report {
     i32 pe;
     u32 block;
     u32 thread;
-    // As core/crates/vocabulary/src/operation.rs numbers them.
+    // The number of the operation in core/crates/vocabulary/src/operation.rs.
     u32 operation;
     u64 address;
     u64 bytes;
-    // The program's function that made the call, up to a 0; empty if it is not known.
+    // The name of the program's function that made the call, ended by a 0; empty if the name is not known.
     char caller[64];
 };
 static_assert(sizeof(State) == 64 && sizeof(Job) == 64 && sizeof(Team) == 64 && sizeof(Report) == 104, "as the library's");
@@ -282,7 +284,8 @@ enum : u32 {
     RECORD_PUT = 1, RECORD_PUT_SIGNAL = 2, RECORD_GET = 3, RECORD_SIGNAL = 4, RECORD_ATOMIC = 5, RECORD_SEEN = 6, RECORD_FENCE = 7, RECORD_QUIET = 8,
     RECORD_ARRIVAL = 9, RECORD_MEETING = 10, RECORD_USE = 11, RECORD_POINTER = 12,
 };
-// Their flags: a put or a get is complete by quiet; the signal comes after all earlier puts; a collective completes what came before; it writes.
+// Flags of records: a put or a get is complete by quiet; the signal comes after all earlier puts; a collective completes earlier puts; a
+// collective writes.
 enum : u32 { NO_FLAGS = 0, UNTIL_QUIET = 1, FENCED = 2, COMPLETES = 1, WRITES_OWN = 1 };
 // The effect of an atomic operation.
 enum : u32 { READS = 0, WRITES = 1, FETCHES = 2 };
@@ -299,25 +302,25 @@ enum : u32 {
 enum : u32 { POLLS = 1024, MAIL_POLLS = 16 };
 // Rows of teams that every job has.
 enum : u32 { TEAMS = 320 };
-// Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
+// The number of slots with mail, and the words that a member sends another member in a collective: half of each word is data.
 enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
-// Words of mail that a thread sends or takes at once; of larger elements one. More would take more than 64 registers.
+// Words of mail that a thread sends or reads at once, or one larger element. More words would need more than 64 registers.
 enum : u32 { MAIL_BATCH = 2 };
 
-// Sixteen bytes, moved at once where their address allows.
+// Sixteen bytes, moved by one access if the address is aligned.
 struct alignas(16) Bytes16 {
     u64 words[2];
 };
 
-// ---- Accesses. The host's shim has its own of all these. ----
+// ---- Accesses. The host's shim defines all of these functions itself. ----
 #ifndef NVSHMEMRS_DEVICE_HOST
 
-// Plain accesses, which order nothing.
+// Plain accesses, without any order.
 template <class T> NVSHMEMRS_I_DEVICE T read(u64 at) { return *(const T *)at; }
 template <class T> NVSHMEMRS_I_DEVICE void write(u64 at, T value) { *(T *)at = value; }
 NVSHMEMRS_I_DEVICE void prefetch(u64 at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 
-// Accesses to words that other PEs access, too.
+// Accesses to words that other PEs also access.
 #define NVSHMEMRS_I_WORD(T, TYPE, C, REGISTER)                                                     \
     NVSHMEMRS_I_DEVICE T load_relaxed(const T *at) {                                               \
         REGISTER value;                                                                            \
@@ -343,7 +346,7 @@ NVSHMEMRS_I_WORD(u64, "u64", "l", u64)
 NVSHMEMRS_I_DEVICE void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 NVSHMEMRS_I_DEVICE void full_fence() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
-// Read-modify-writes: those that give the old value are acquire and release, `apply_` is a release.
+// Read-modify-writes: functions that return the old value are acquire and release, `apply_` is a release.
 #define NVSHMEMRS_I_ATOM(T, C, NAME, OPERATION)                                                                                     \
     NVSHMEMRS_I_DEVICE T fetch_##NAME(T *at, T value) {                                                                             \
         T old;                                                                                                                      \
@@ -388,7 +391,7 @@ NVSHMEMRS_I_DEVICE u16 float_to_half(float value) {
     return bits;
 }
 NVSHMEMRS_I_DEVICE u64 clock() { return (u64)clock64(); }
-// The hardware's barriers for 128 threads. Barrier 0 is __syncthreads'; those of CUTLASS begin at the low numbers, too.
+// Hardware barriers for 128 threads. Barrier 0 belongs to __syncthreads; barriers of CUTLASS begin at the low numbers.
 NVSHMEMRS_I_DEVICE void meet_warpgroup(u32 barrier) { asm volatile("bar.sync %0, 128;" ::"r"(barrier) : "memory"); }
 NVSHMEMRS_I_DEVICE bool any_of_warpgroup(u32 barrier, bool vote) {
     u32 result;
@@ -398,15 +401,15 @@ NVSHMEMRS_I_DEVICE bool any_of_warpgroup(u32 barrier, bool vote) {
                  : "memory");
     return result != 0;
 }
-// Ends the kernel. The argument, whether the host has a report, is for the host's shim.
+// Ends the kernel. Only the host's shim uses the argument, which says whether the host has a report.
 NVSHMEMRS_I_DEVICE void stop(bool) { __trap(); }
 
-// What the copy engines of a multiprocessor do. `shared`: addresses in shared memory.
+// Operations of a multiprocessor's copy engines. `shared`: addresses in shared memory.
 NVSHMEMRS_I_DEVICE bool is_global(u64 at) { return __isGlobal((const void *)at); }
 #ifndef NVSHMEMRS_I_NO_BULK
 NVSHMEMRS_I_DEVICE void bulk_begin(u32 barriers, u32 count) {
     for (u32 i = 0; i < count; i++) asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
-    // The engines see the barriers, what this thread has written, and what it has seen of others.
+    // The engines see the barriers, the stores of this thread, and the stores that this thread has seen.
     asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
 }
 NVSHMEMRS_I_DEVICE void bulk_end(u32 barriers, u32 count) {
@@ -431,7 +434,7 @@ NVSHMEMRS_I_DEVICE void bulk_store(u64 dest, u32 shared, u32 bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dest), "r"(shared), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-// All stores but the latest have read what they store.
+// All stores but the latest have read their data.
 NVSHMEMRS_I_DEVICE void bulk_await_reads() { asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); }
 #endif
 #endif
@@ -443,12 +446,12 @@ template <> struct WordOf<4> { typedef u32 type; };
 template <> struct WordOf<8> { typedef u64 type; };
 template <> struct WordOf<16> { typedef Bytes16 type; };
 template <class T> using Word = typename WordOf<sizeof(T)>::type;
-// A parameter that says nothing about a template's types.
+// A parameter from which no template type is deduced.
 template <class T> struct Same { typedef T type; };
 template <class A, class B> struct Is { static constexpr bool yes = false; };
 template <class A> struct Is<A, A> { static constexpr bool yes = true; };
 
-// What the functions for narrow floating-point numbers take: CUDA's type or integers of their size.
+// The argument types of functions for narrow floating-point numbers: CUDA's type, or an integer of the same size.
 template <int SIZE> struct SignedOf;
 template <> struct SignedOf<1> { typedef i8 type; };
 template <> struct SignedOf<2> { typedef i16 type; };
@@ -465,7 +468,7 @@ NVSHMEMRS_I_DEVICE u32 block_thread() { return threadIdx.x + blockDim.x * (threa
 NVSHMEMRS_I_DEVICE u32 block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
 NVSHMEMRS_I_DEVICE u32 grid_block() { return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z); }
 
-// UNROLL: sixteen-byte loads of a thread that are under way at once.
+// UNROLL: the sixteen-byte loads of a thread that are in flight at the same time.
 struct Thread {
     static constexpr int UNROLL = 16;
     static NVSHMEMRS_I_DEVICE u32 rank() { return 0; }
@@ -487,7 +490,7 @@ struct Block {
     static NVSHMEMRS_I_DEVICE void sync() { __syncthreads(); }
     static NVSHMEMRS_I_DEVICE bool any(bool vote) { return __syncthreads_or(vote); }
 };
-// 128 threads that begin at a multiple of 128 in the block, which the hardware counts as a group.
+// The 128 threads of a warpgroup, which begins at a multiple of 128 in the block.
 struct Warpgroup {
     static constexpr int UNROLL = 8;
     static NVSHMEMRS_I_DEVICE u32 rank() { return block_thread() % 128; }
@@ -515,8 +518,8 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
     stop(report != nullptr);
 }
 
-// The texts have no numbers in them, because these would take a stack frame in every kernel. A state of another version has its job where this
-// one has it, and the job its report.
+// The texts have no numbers, because printing numbers would need a stack frame in every kernel. In a state of another version the job is at
+// the same place, and so is the job's report.
 template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
     if (magic == STATE_MAGIC && version == (STATE_VERSION | VERSION_WATCHED)) {
         printf("nvshmemrs: a kernel was called with a state of a checked job, and was not compiled with NVSHMEMRS_DEVICE_RECORD\n");
@@ -530,7 +533,7 @@ template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version
     report(job, caller, WRONG_VERSION, 0, STATE_VERSION, version, 0);
 }
 
-// Whether kernels reach a PE.
+// Whether kernels can access the memory of a PE.
 NVSHMEMRS_I_DEVICE bool is_near(u32 check, u64 job, i32 pe) {
     return !(check & CHECK_HOSTS) || (((const u32 *)((const Job *)job)->near)[pe / 32] >> pe % 32 & 1);
 }
@@ -548,16 +551,16 @@ __device__ __noinline__ void check_memory(u32 check, u64 job, const char *caller
 }
 
 #ifdef NVSHMEMRS_DEVICE_RECORD
-// Where operations are recorded for the checker, one at a time: at RECORDS_AT behind the report.
+// The place where a kernel records operations for the checker, one at a time: at RECORDS_AT behind the report.
 struct Records {
     u32 lock;
-    // 0: there is nothing; 1: the rest can be read; 2: the checker knows it.
+    // 0: no record; 1: the record can be read; 2: the checker has read the record.
     u32 state;
     u32 kind;
     u32 operation;
     i32 pe;
     u32 line;
-    // An address and bytes there; the address of the other buffer, that of the signal, a value, flags.
+    // An address and a number of bytes; the addresses of the other buffer and of the signal, a value, flags.
     u64 words[6];
     char file[64];
     char function[64];
@@ -567,7 +570,7 @@ NVSHMEMRS_I_AT(Records, words, 24);
 NVSHMEMRS_I_AT(Records, file, 72);
 enum : u32 { RECORDS_AT = 128 };
 
-// The file without its folders.
+// The name of the file, without folders.
 NVSHMEMRS_I_DEVICE void copy_name(char *to, const char *from, bool file) {
     u32 first = 0, n = 0;
     for (u32 i = 0; file && from && from[i]; i++)
@@ -576,13 +579,13 @@ NVSHMEMRS_I_DEVICE void copy_name(char *to, const char *from, bool file) {
     to[n] = 0;
 }
 
-// Returns when the checker knows of an operation.
+// Returns when the checker has read the record of an operation.
 template <int = 0>
 __device__ __noinline__ void write_record(const State *state, const char *caller, const char *file, u32 line, u32 kind, u32 operation, i32 pe,
                                          u64 address, u64 bytes, u64 local, u64 signal, u64 value, u64 flags) {
     const u32 *ended = &((const Report *)((const Job *)state->job)->report)->state, *abort = (const u32 *)state->abort;
     Records *records = (Records *)(((const Job *)state->job)->report + RECORDS_AT);
-    // Who has the lock is done with it before other threads of its warp go on.
+    // The thread that holds the lock releases it before other threads of the warp continue.
     for (bool known = false; !known;) {
         if (compare_swap(&records->lock, 0u, 1u) == 0) {
             records->kind = kind;
@@ -600,14 +603,14 @@ __device__ __noinline__ void write_record(const State *state, const char *caller
             store_release(&records->lock, 0u);
             known = true;
         } else if (load_relaxed(ended) || load_relaxed(abort)) {
-            // A kernel that a wrong call has ended may have kept the lock.
+            // A kernel that ended in a wrong call may still hold the lock.
             return;
         }
     }
 }
 #endif
 
-// The state that a call was given, and by whom: an argument that is left out is one of the function that makes the call.
+// The state that a call gets, and the place of the call: a default argument is evaluated in the function that makes the call.
 class Given {
   public:
 #ifdef NVSHMEMRS_DEVICE_RECORD
@@ -627,19 +630,19 @@ class Given {
         return *state_;
     }
 
-    // Where memory that is symmetric lies on a PE.
+    // The address of symmetric memory on a PE.
     NVSHMEMRS_I_DEVICE u64 on(u32 operation, i32 pe, const void *own, u64 bytes, u32 align) const {
         const State &s = get();
         if (s.check) check_memory(s.check, s.job, caller_, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, pe, (u64)own, bytes, align);
         return (u64)own + (u64)(i64)(pe - s.my_pe) * s.stride;
     }
 
-    // The same for one element, where all that is accessed is aligned.
+    // The same for one element, whose accesses are all aligned.
     template <class T> NVSHMEMRS_I_DEVICE Word<T> *word(u32 operation, i32 pe, const T *own) const {
         return (Word<T> *)on(operation, pe, own, sizeof(T), sizeof(T));
     }
 
-    // Memory of this PE that others write.
+    // Memory of this PE that other PEs write.
     NVSHMEMRS_I_DEVICE void check_own(u32 operation, const void *own, u64 bytes, u32 align) const {
         const State &s = get();
         if (s.check & CHECK_ARGUMENTS) on(operation, s.my_pe, own, bytes, align);
@@ -661,7 +664,7 @@ class Given {
 #endif
     }
 
-    // Records an operation for the checker, before it has an effect or once something was seen. One thread of a group calls.
+    // Records an operation for the checker, before the effect or after the load of a value. One thread of a group calls.
     NVSHMEMRS_I_DEVICE void record([[maybe_unused]] u32 kind, [[maybe_unused]] u32 operation, [[maybe_unused]] i32 pe, [[maybe_unused]] u64 address = 0,
                                  [[maybe_unused]] u64 bytes = 0, [[maybe_unused]] u64 local = 0, [[maybe_unused]] u64 signal = 0,
                                  [[maybe_unused]] u64 value = 0, [[maybe_unused]] u64 flags = 0) const {
@@ -670,7 +673,7 @@ class Given {
 #endif
     }
 
-    // The same by a group, whose threads have met. None of them goes on before the checker knows of the operation.
+    // The same by a group whose threads have met. No thread continues before the checker has read the record.
     template <class G>
     NVSHMEMRS_I_DEVICE void record_as(u32 kind, u32 operation, i32 pe, const void *own, u64 bytes, const void *local, u64 signal, u64 flags) const {
         if (!is_watched()) return;
@@ -707,7 +710,7 @@ class Given {
 #endif
 };
 
-// A signal: CUDA's and the host's headers have different types for 64 bits.
+// A signal. CUDA's headers and the host's headers have different types of 64 bits.
 class Signal {
   public:
     NVSHMEMRS_I_CALLED Signal(const unsigned long *at) : at(at) {}
@@ -735,12 +738,12 @@ template <class T, int K, bool AHEAD> NVSHMEMRS_I_DEVICE void copy_elements(u64 
     }
     for (; i < count; i += step) write<T>(dest + i * sizeof(T), read<T>(source + i * sizeof(T)));
 }
-// By a group. One thread has few loads under way, so it has the data brought nearer ahead of them.
+// By a group. A single thread has few loads in flight, so it prefetches the data.
 template <class G, class T> NVSHMEMRS_I_DEVICE void copy_as(u64 dest, u64 source, u64 count) {
     copy_elements<T, G::UNROLL, Is<G, Thread>::yes>(dest, source, count, G::rank(), G::size());
 }
 
-// One thread: elements of the largest size that their place allows, one after the other.
+// By one thread: elements of the largest size that the alignment allows, one after the other.
 template <int = 0> NVSHMEMRS_I_LOOP void copy_edge(u64 dest, u64 source, u64 bytes) {
     while (bytes > 0) {
         u32 power = common_power(dest | source);
@@ -756,12 +759,12 @@ template <int = 0> NVSHMEMRS_I_LOOP void copy_edge(u64 dest, u64 source, u64 byt
     }
 }
 
-// What copies by the engines need: barriers, and STAGES buffers, whose sizes are multiples of BULK_UNIT.
+// Shared memory for copies by the engines: barriers, and STAGES buffers, whose sizes are multiples of BULK_UNIT.
 enum : u32 { STAGES = 8, AHEAD = 6, BARRIERS = 128, BULK_UNIT = 128, LEAST_SMEM = BARRIERS + STAGES * 1024, LEAST_BULK = 2048 };
-// Pieces of sixteen bytes from which on a group's copy begins at a whole line.
+// The number of sixteen-byte pieces from which on a group's copy begins at a whole line.
 enum : u32 { LEAST_LINES = 2048 };
 
-// Shared memory that is lent, as State::lent has it: where it begins and its size, in units of sixteen bytes. 0: none.
+// Lent shared memory, as in State::lent: start and size in units of sixteen bytes. 0: none.
 NVSHMEMRS_I_DEVICE u32 lend([[maybe_unused]] void *smem, [[maybe_unused]] u64 bytes) {
 #ifdef NVSHMEMRS_I_NO_BULK
     return 0;
@@ -773,8 +776,8 @@ NVSHMEMRS_I_DEVICE u32 lend([[maybe_unused]] void *smem, [[maybe_unused]] u64 by
 }
 
 #ifndef NVSHMEMRS_I_NO_BULK
-// One thread: has the copy engines copy multiples of sixteen bytes, through the shared memory that was lent. Loads run AHEAD of the stores,
-// and a buffer is loaded again once all stores but the latest have read theirs.
+// By one thread: the copy engines copy multiples of sixteen bytes through lent shared memory. Loads run AHEAD of the stores, and a buffer is
+// loaded again once all stores but the latest have read their data.
 template <int = 0> __device__ __noinline__ void copy_bulk(u32 lent, u64 dest, u64 source, u64 bytes) {
     u32 barriers = (lent >> 16) * 16, buffers = barriers + BARRIERS;
     u32 stage = ((lent & 0xffff) * 16 - BARRIERS) / STAGES / BULK_UNIT * BULK_UNIT;
@@ -812,7 +815,8 @@ template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u
     copy_as<G, Bytes16>(dest + lead * 16, source + lead * 16, count - lead);
 }
 
-// Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them. `lent`: see State.
+// Copies `bytes` bytes of elements aligned to ALIGN; source and destination do not overlap. The group's threads share the work. `lent`: see
+// State.
 template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes, u32 lent = 0) {
     if constexpr (ALIGN <= 8) {
         // One element needs no loop.
@@ -896,7 +900,7 @@ template <class G, class T> NVSHMEMRS_I_LOOP void iget(Given s, void *dest, cons
     G::sync();
 }
 
-// Sources may be used again. The checker knows that of quiet, so a flush is one there.
+// Sources may be used again. The checker has this rule for quiet, so a flush is recorded as a quiet.
 template <class G> NVSHMEMRS_I_DEVICE void record_flush([[maybe_unused]] Given s) {
 #ifdef NVSHMEMRS_DEVICE_RECORD
     s.record_as<G>(RECORD_QUIET, QUIET, s.get().my_pe, nullptr, 0, nullptr, 0, 0);
@@ -916,11 +920,11 @@ NVSHMEMRS_I_LOOP void put_signal(Given s, void *dest, const void *source, u64 by
     u64 *word = s.word(OPERATION, pe, (const u64 *)signal.at);
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, OPERATION, op);
     G::sync();
-    // What the group's threads have put before the call belongs to it, by their meeting.
+    // The meeting orders the earlier puts of the group's threads before the signal.
     s.record_as<G>(RECORD_PUT_SIGNAL, OPERATION, pe, dest, bytes, source, (u64)signal.at,
                  (u32)(OPERATION == PUT_SIGNAL ? NO_FLAGS : UNTIL_QUIET) | (u32)(Is<G, Thread>::yes ? NO_FLAGS : FENCED));
     copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
-    // One thread's release covers what the others wrote before they met.
+    // The release of one thread covers the stores of the other threads before the meeting.
     G::sync();
     if (G::rank() == 0) {
         if (op == NVSHMEMRS_SIGNAL_ADD) apply_add(word, value);
@@ -930,12 +934,12 @@ NVSHMEMRS_I_LOOP void put_signal(Given s, void *dest, const void *source, u64 by
 
 // ---- Atomic memory operations. ----
 
-// How elements of a type are added.
+// The addition of elements of a type.
 template <class T, class W> struct Adding {
     static NVSHMEMRS_I_DEVICE W fetch(W *at, W value) { return fetch_add(at, value); }
     static NVSHMEMRS_I_DEVICE void apply(W *at, W value) { apply_add(at, value); }
 };
-// The hardware's addition of single precision makes subnormal numbers 0, so this one compares and swaps.
+// The hardware's atomic addition in single precision flushes subnormal numbers to 0, so this function compares and swaps.
 template <> struct Adding<float, u32> {
     static NVSHMEMRS_I_DEVICE u32 fetch(u32 *at, u32 value) {
         for (u32 old = load_relaxed(at);;) {
@@ -961,7 +965,7 @@ template <class T> struct Adding<T, u16> {
     }
     static NVSHMEMRS_I_DEVICE void apply(u16 *at, u16 value) { fetch(at, value); }
 };
-// There is no exchange of 16 bits.
+// The hardware has no exchange of 16 bits.
 NVSHMEMRS_I_DEVICE u16 fetch_swap(u16 *at, u16 value) {
     for (u16 old = load_relaxed(at);;) {
         u16 seen = compare_swap(at, old, value);
@@ -1004,11 +1008,11 @@ template <class T> NVSHMEMRS_I_DEVICE bool compare(int cmp, T left, T right) {
     }
 }
 
-// What a call waits for: elements, each compared with `value`, or with its own of `values`.
+// The elements that a call waits for, each compared with `value`, or with an element of `values`.
 template <class T> struct Elements {
     const T *ivars;
     u64 count;
-    // Not 0: left out. NULL: none is.
+    // An element whose status is not 0 is skipped. NULL: no element is skipped.
     const int *status;
     int cmp;
     T value;
@@ -1028,7 +1032,7 @@ template <class T> NVSHMEMRS_I_DEVICE void check_elements(Given s, u32 operation
     s.check_argument(e.cmp >= NVSHMEMRS_CMP_EQ && e.cmp <= NVSHMEMRS_CMP_GE, operation, e.cmp);
 }
 
-// Whether each element has held once.
+// Whether the comparison has held once for each element.
 template <bool WAIT, class T> NVSHMEMRS_I_LOOP bool wait_all(Given s, u32 operation, Elements<T> e) {
     check_elements(s, operation, e);
     u32 polls = 0;
@@ -1040,7 +1044,8 @@ template <bool WAIT, class T> NVSHMEMRS_I_LOOP bool wait_all(Given s, u32 operat
     return true;
 }
 
-// An index that holds; ~0 if none does, or there is none. A search begins anywhere, so a series of calls comes to every element that holds.
+// The index of an element that holds; ~0 if no element holds. A search begins at a random index, so a series of calls finds every element that
+// holds.
 template <bool WAIT, class T> NVSHMEMRS_I_LOOP u64 wait_any(Given s, u32 operation, Elements<T> e) {
     check_elements(s, operation, e);
     u64 mixed = clock() * 0x9e3779b97f4a7c15ull, start = e.count ? (mixed >> 32) % e.count : 0;
@@ -1057,7 +1062,7 @@ template <bool WAIT, class T> NVSHMEMRS_I_LOOP u64 wait_any(Given s, u32 operati
     }
 }
 
-// How many hold, and which.
+// The number of elements that hold, and their indices.
 template <bool WAIT, class T> NVSHMEMRS_I_LOOP u64 wait_some(Given s, u32 operation, unsigned long *indices, Elements<T> e) {
     check_elements(s, operation, e);
     for (u32 polls = 0;;) {
@@ -1085,9 +1090,9 @@ NVSHMEMRS_I_DEVICE u64 signal_wait(Given s, const u64 *signal, int cmp, u64 valu
 
 // ---- Teams. ----
 
-// The row of a handle, or any other: the rows lie behind the job, so that its contents are loaded beside the job's.
+// The row of a handle, which is not yet checked: the rows follow the job in memory, so that both are loaded at the same time.
 NVSHMEMRS_I_DEVICE const Team *row_of(const State &s, u64 handle) { return (const Team *)((const Job *)s.job + 1) + least((u32)handle, TEAMS - 1); }
-// A team, if this PE is a member; else one of no PEs: n is 0.
+// A team, if this PE is a member; else an empty team, whose n is 0.
 NVSHMEMRS_I_DEVICE Team find_team(const State &s, u64 handle) {
     const Job *job = (const Job *)s.job;
     Team team = *row_of(s, handle);
@@ -1105,22 +1110,22 @@ NVSHMEMRS_I_DEVICE i32 member_of(const Team &team, i32 pe) {
 
 // ---- Collectives. ----
 
-// How a wait for mail ends: with a word; the member meets the others instead; the job is broken.
+// The end of a wait for mail: the word has arrived; the sender meets the members instead; the job is broken.
 enum Taken { TAKEN, NOT_SENT, BROKEN };
 
-// A call of a group, which meets its like on the other members. All threads of the group have the same one.
+// A collective call of a group, which meets the groups of the other members. All threads of the group have equal copies.
 template <class G> class Call {
   public:
     const State &s;
-    // The members, and which of them this PE is.
+    // The number of members, and this PE's number in the team.
     i32 n, me;
 
     NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot)
         : s(given.get()), given_(given), row_(row_of(s, handle)), operation_(operation), team_((u32)handle), slot_(slot) {
         const Job *job = (const Job *)s.job;
-        // One of the threads may just have met others in this slot by itself.
+        // A thread of the group may just have met other members in this slot in a call of its own.
         G::sync();
-        // All these loads are under way at once.
+        // All of these loads are in flight at the same time.
         n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
         const u64 *counter = (const u64 *)row_->epochs + slot;
         if ((u32)handle >= job->n_teams || row_->generation != (u32)(handle >> 32)) n = 0;
@@ -1136,7 +1141,7 @@ template <class G> class Call {
     // Symmetric memory of member m.
     NVSHMEMRS_I_DEVICE u64 on(i32 m, const void *own) const { return (u64)own + (u64)(i64)(pe(m) - s.my_pe) * s.stride; }
 
-    // `bytes` bytes of this PE are symmetric, if that is to be checked.
+    // Checks that `bytes` bytes of this PE are symmetric, if checks are on.
     NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
         if (s.check & CHECK_ARGUMENTS)
             check_memory(s.check, s.job, given_.caller(), s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
@@ -1146,11 +1151,11 @@ template <class G> class Call {
     NVSHMEMRS_I_DEVICE void reads(const void *own, u64 bytes) const { uses(own, bytes, 0); }
     NVSHMEMRS_I_DEVICE void writes(const void *own, u64 bytes) const { uses(own, bytes, WRITES_OWN); }
 
-    // Returns when all members have come, and what their groups did before can be seen; false: the job is broken. steps: 0 if this meeting
-    // has its epoch already, because mail was sent in it.
+    // Returns when all members have come, and the earlier stores of their groups are visible; false: the job is broken. steps: 0 if this
+    // meeting has an epoch already, because mail was sent in this epoch.
     NVSHMEMRS_I_DEVICE bool meet(u32 steps = 1) {
         if (!good_) return false;
-        // What the group's threads did comes before what one of them announces. The epoch may still be on its way.
+        // The stores of the group's threads come before the announcement of one of them. The load of the epoch may still be in flight.
         G::sync();
         u64 sync = row_->sync;
         u64 *counter = this->counter();
@@ -1173,10 +1178,10 @@ template <class G> class Call {
         return good_;
     }
 
-    // The end of a call: nobody reads this PE's source any more.
+    // The end of a call: no member reads this PE's source any more.
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
-    // Whether members send each other this much by mail, and where it lies then.
+    // Whether members send this number of words by mail, and the place of the mail.
     NVSHMEMRS_I_DEVICE bool has_mail([[maybe_unused]] u64 bytes) {
 #ifdef NVSHMEMRS_DEVICE_NO_MAIL
         return false;
@@ -1184,24 +1189,24 @@ template <class G> class Call {
         bool longer = bytes > MAIL_WORDS * 4;
         mail_words_ = longer ? row_->long_words : MAIL_WORDS;
         mail_ = row_->mail;
-        // The checker sees meetings, which mail has none of.
+        // The checker needs meetings, and there are none with mail.
         if (given_.is_watched() || mail_ == 0 || slot_ >= MAIL_SLOTS || bytes == 0 || bytes > mail_words_ * 4) return false;
         if (longer) mail_ += (u64)MAIL_SLOTS * 2 * s.n_pes * MAIL_WORDS * 8;
         return true;
 #endif
     }
 
-    // Words that a thread takes at once, of elements of EACH words.
+    // Words that a thread reads at once, of elements of EACH words.
     static constexpr NVSHMEMRS_I_DEVICE u32 batch(u32 each) { return each > MAIL_BATCH ? each : MAIL_BATCH; }
 
-    // Sends all members, this one too, what is in `source`.
+    // Sends `source` to all members, including this member.
     NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
         epoch_++;
         G::sync();
         u32 words = (bytes + 3) / 4;
         u64 place = s.base + mail(me), flag = epoch_ << 32;
         for (u32 first = G::rank(); first < words; first += G::size() * MAIL_BATCH) {
-            // The loads of a batch are under way at once.
+            // The loads of a batch are in flight at the same time.
             u32 values[MAIL_BATCH];
             NVSHMEMRS_I_UNROLL
             for (u32 k = 0; k < MAIL_BATCH; k++) {
@@ -1216,15 +1221,15 @@ template <class G> class Call {
             }
         }
         keep_epoch(counter());
-        // Nobody reads the source after this.
+        // No thread reads the source from here on.
         G::sync();
     }
 
-    // Words that a member has sent: BATCH / EACH runs of EACH words, from `first` on, as far as they are below `words`. Or why they are
-    // not all there.
+    // Reads words that a member has sent: BATCH / EACH runs of EACH words, from `first` on, as far as they are below `words`. The result
+    // says whether all words have arrived, or why not.
     //
-    // A member that has met the others in this epoch has no mail for it, or misses somebody's. So nobody gets all mail then, and all meet: no
-    // member has left this epoch before.
+    // A member that has met the others in this epoch has sent no mail, or has not received all mail. Then no member receives all mail, and all
+    // members meet: no member has left this epoch before.
     template <u32 EACH> NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 first, u32 words, u32 *values) const {
         constexpr u32 BATCH = batch(EACH);
         u64 own = s.base + (u64)s.my_pe * s.stride;
@@ -1251,14 +1256,14 @@ template <class G> class Call {
         }
     }
 
-    // What all threads of the group say about their words.
+    // The common result of all threads of the group.
     NVSHMEMRS_I_DEVICE Taken all_taken(Taken taken) {
         if (!G::any(taken != TAKEN)) return TAKEN;
         return G::any(taken == BROKEN) ? BROKEN : NOT_SENT;
     }
 
   private:
-    // Where member m's mail lies on a member.
+    // The address of member m's mail on a member.
     NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return mail_ + (((u64)slot_ * 2 + (epoch_ & 1)) * n + m) * mail_words_ * 8; }
     static NVSHMEMRS_I_DEVICE u32 word_of(u64 source, u32 bytes, u32 word) {
         u64 at = source + word * 4;
@@ -1276,7 +1281,7 @@ template <class G> class Call {
     NVSHMEMRS_I_DEVICE void uses([[maybe_unused]] const void *own, [[maybe_unused]] u64 bytes, [[maybe_unused]] u32 flags) const {
         if (given_.is_watched() && G::rank() == 0) given_.record(RECORD_USE, operation_, s.my_pe, (u64)own, bytes, 0, 0, 0, flags);
     }
-    // No thread of the group goes on before the checker knows.
+    // No thread of the group continues before the checker has read the record.
     NVSHMEMRS_I_DEVICE void record_meeting([[maybe_unused]] u32 kind) const {
         if (!given_.is_watched()) return;
         u32 flags = operation_ == BARRIER || operation_ == SYNC ? COMPLETES : NO_FLAGS;
@@ -1289,7 +1294,7 @@ template <class G> class Call {
     u32 operation_, team_, slot_;
     bool good_;
     u64 epoch_;
-    // Where the mail that is used begins, and the words that a member sends another.
+    // The start of the mail in use, and the words that a member sends another member.
     u64 mail_;
     u32 mail_words_;
 };
@@ -1312,7 +1317,7 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP int broadcast(Given s, u64 team, 
     return call.leave();
 }
 
-// Member m's part goes to the m-th place of `dest`. STEP: from which place of its source it comes, in parts: 0, or this member's number.
+// Member m's part goes to the m-th place of `dest`. STEP: the place of the part in member m's source, in parts: 0, or this member's number.
 template <class G, u32 ALIGN, u32 OPERATION>
 NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u64 bytes, u32 slot) {
     Call<G> call(s, OPERATION, team, slot);
@@ -1324,7 +1329,7 @@ NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u
     if (!call.meet()) return -1;
     call.writes(dest, bytes * n);
     u64 from = OPERATION == ALLTOALL ? me * bytes : 0;
-    // Each member begins with another one.
+    // Each member begins with a different member.
     for (i32 k = 0; k < n; k++) {
         i32 m = me + k < n ? me + k : me + k - n;
         copy<G, ALIGN>((u64)dest + m * bytes, call.on(m, source) + from, bytes);
@@ -1336,7 +1341,7 @@ NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u
 
 enum : u32 { SUM = 1, MIN = 2, MAX = 3, PROD = 4, AND = 5, OR = 6, XOR = 7 };
 
-// Elements as reductions see them.
+// The types and conversions of elements in reductions.
 struct Half {
     u16 bits;
 };
@@ -1381,18 +1386,18 @@ template <> struct Wide<Bfloat16> {
     }
     static NVSHMEMRS_I_DEVICE Bfloat16 narrow(float value) {
         u32 word = device::bits<u32>(value);
-        // To the nearest, of two the even one.
+        // Rounds to nearest, ties to even.
         if ((word & 0x7fffffff) > 0x7f800000) return {(u16)(word >> 16 | 0x40)};
         return {(u16)((word + 0x7fff + (word >> 16 & 1)) >> 16)};
     }
 };
 
-// Numbers of 8 bits, with the bits of core/crates/vocabulary/src/float8.rs. Instructions for them begin with sm_89. Half has all of them, so they are widened
-// through it.
+// Numbers of 8 bits, with the bits of core/crates/vocabulary/src/float8.rs. Instructions for them begin with sm_89. Half represents all of
+// these numbers, so they are widened through half.
 NVSHMEMRS_I_DEVICE u8 float_to_float8(float value, u32 mantissa, u32 bias, u32 max) {
     u32 word = device::bits<u32>(value), sign = word >> 24 & 0x80, magnitude = word & 0x7fffffff;
     u32 shift = 23 - mantissa, normal = 128 - bias, unit = (normal + shift) << 23;
-    // To the nearest, of two the even one. The last bit of the sum is the smallest number, so the addition rounds.
+    // Rounds to nearest, ties to even. The last bit of the sum is the smallest number, so the addition rounds.
     u32 small = device::bits<u32>(device::bits<float>(magnitude) + device::bits<float>(unit)) - unit;
     u32 large = ((magnitude + (1u << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift) - ((normal - 1) << mantissa);
     u32 code = magnitude < normal << 23 ? small : large;
@@ -1415,7 +1420,7 @@ template <> struct Wide<Float8E5m2> {
     static NVSHMEMRS_I_DEVICE Float8E5m2 narrow(float value) { return {float_to_float8(value, 2, 15, 0x7b)}; }
 };
 
-// Integers are unsigned here, but for their order: so they wrap around.
+// Integers are unsigned here, except for comparisons, so that they wrap around.
 template <class T, bool INTEGER, bool SIGNED> struct Carried { typedef T type; };
 template <class T, bool SIGNED> struct Carried<T, true, SIGNED> { typedef Word<T> type; };
 template <> struct Carried<signed char, true, true> { typedef i8 type; };
@@ -1433,11 +1438,11 @@ template <class T, u32 OP> using Number = typename ElementOf<T, OP>::type;
 
 template <class T> NVSHMEMRS_I_DEVICE bool is_nan(T value) { return value != value; }
 
-// The first NaN stays.
+// The result of a NaN and any value is the first NaN.
 template <u32 OP> struct Fold {
     template <class T> static NVSHMEMRS_I_DEVICE T fold(T a, T b) {
         if constexpr (OP == SUM) return (T)(a + b);
-        // Narrow ones would be multiplied as int, and could overflow.
+        // Narrow integers would be multiplied as int, and could overflow.
         else if constexpr (OP == PROD && sizeof(T) == 2) return (T)((u32)a * b);
         else if constexpr (OP == PROD) return (T)(a * b);
         else if constexpr (OP == MIN) return (b < a || is_nan(b)) && !is_nan(a) ? b : a;
@@ -1446,18 +1451,18 @@ template <u32 OP> struct Fold {
         else if constexpr (OP == OR) return a | b;
         else return a ^ b;
     }
-    // The largest value with its place; of equal ones that of the first member.
+    // The largest value with its place; among equal values, the place of the first member.
     static NVSHMEMRS_I_DEVICE Located fold(Located a, Located b) {
         return (b.value > a.value || is_nan(b.value)) && !is_nan(a.value) ? b : a;
     }
 };
 
-// Elements that are loaded at once.
+// Elements that one access loads.
 template <class E, int COUNT> struct alignas(COUNT * sizeof(E)) Pack {
     E elements[COUNT];
 };
 
-// K packs of a thread, folded over all members. `start` is the first pack of the group's, `end` the first that is not to be done.
+// K packs of a thread, folded over all members. `start` is the first pack of the group, `end` the end of the packs to fold.
 template <class G, class E, u32 OP, int COUNT, int K> struct Folded {
     typedef Pack<E, COUNT> P;
     typename Wide<E>::type values[K * COUNT];
@@ -1492,16 +1497,16 @@ template <class G, class E, u32 OP, int COUNT, int K> struct Folded {
     }
 };
 
-// Rounds of reductions in place, where `dest` lies within `source` or overlaps it: what a round has read is written after all members have
-// read it. So members meet once before the first round, and once in each round between its loads and its stores. They do not meet at the end.
-// Kernels in other languages do the same, so how much a round takes is a rule that all keep:
+// Rounds of reductions in place, where `dest` lies within `source` or overlaps `source`. The elements of a round are written after all members
+// have read them. So members meet once before the first round, and once in each round between the loads and the stores. They do not meet at
+// the end. Kernels in other languages do the same, so the number of elements in a round follows a common rule:
 //
 //   * The elements of the part that this member folds are packs first, then single elements. A pack has 16 bytes; of elements of 1 byte it
-//     has 8. There are as many packs as are whole. If `dest` or `source` is no multiple of 16, there are no packs. In reducescatter `source`
-//     is the one that the caller gives, and the bytes of a part must be a multiple of 16, too.
+//     has 8. Only whole packs count. If the address `dest` or `source` is no multiple of 16, there are no packs. In reducescatter
+//     `source` is the caller's argument, and the bytes of a part must be a multiple of 16, too.
 //   * A round of packs takes K packs for each thread of the group: K is 2 for elements of 1 and 2 bytes, else 4. These are 16, 32 or 64
 //     bytes for each thread.
-//   * A round of single elements takes one for each thread. Packs and single elements are never in one round.
+//   * A round of single elements takes one element for each thread. Packs and single elements are never in the same round.
 //
 // With P packs, E single elements and T threads these are ceil(P / (K * T)) + ceil(E / T) rounds.
 template <class E> struct Round {
@@ -1520,8 +1525,8 @@ NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source
     return true;
 }
 
-// Reductions whose data fit the mail. A word of mail is half data, half the epoch, so it is its own flag: one store each way is all. If not
-// all members send mail, nothing is written.
+// Reductions whose data fit the mail. A word of mail is half data and half epoch, so no separate flag is needed: each member stores once to
+// each other member. If not all members send mail, the function writes nothing.
 template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
     // A thread folds the elements of RUNS runs of EACH words at once.
     constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E), BATCH = Call<G>::batch(EACH), RUNS = BATCH / EACH;
@@ -1566,7 +1571,7 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call
     return call.all_taken(came);
 }
 
-// `parts`: whether each member gets a part of its own of the result. If `dest` lies within `source`, the groups of all members have the same size.
+// `parts`: whether each member gets a different part of the result. If `dest` lies within `source`, the groups of all members have the same size.
 template <class G, class E, u32 OP, u32 OPERATION>
 NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u64 count, u32 slot) {
     Call<G> call(s, OPERATION, team, slot);
@@ -1586,28 +1591,28 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     bool in_place = (u64)dest < (u64)source + all && (u64)source < (u64)dest + bytes;
     const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.me : 0);
     constexpr int COUNT = Round<E>::COUNT, K = Round<E>::K;
-    // All members must take the same way in place, and parts may be aligned differently there.
+    // In place, all members must choose the same algorithm, although their parts may be aligned differently.
     u64 mixed = (u64)dest | (u64)source | (OPERATION == REDUCESCATTER ? bytes : 0);
     u64 packs = mixed % 16 ? 0 : count / COUNT, done = packs * COUNT;
     if (!fold_packs<G, E, OP, COUNT, K>(call, dest, from, packs, in_place)) return -1;
     if (!fold_packs<G, E, OP, 1, 1>(call, (char *)dest + done * sizeof(E), from + done * sizeof(E), count - done, in_place)) return -1;
     if (!in_place) return call.leave();
-    // In place the last round's meeting with the members came after the last read. The threads meet once more: each may read what others wrote.
+    // In place, the meeting of the last round came after the last load. The threads meet once more, so that each sees the stores of the others.
     G::sync();
     return 0;
 }
 
 // ---- Functions of a type. ----
 //
-// They are members of one class for each type, which a program instantiates with the first function that it uses. NVSHMEM's names for them are
-// macros, at the end of this header: to declare thousands of functions would take every compiler a second.
+// These functions are members of a class for each type, which a program instantiates with the first function that it uses. NVSHMEM's names
+// for them are macros at the end of this header: declaring thousands of functions would take every compiler a second.
 
 // A body for every scope: X(suffix, group, ...).
 #define NVSHMEMRS_I_SCOPES(X, ...) X(, Thread, __VA_ARGS__) X(_warp, Warp, __VA_ARGS__) X(_block, Block, __VA_ARGS__)
 #define NVSHMEMRS_I_MEMBER static NVSHMEMRS_I_CALLED
 #define NVSHMEMRS_I_MEMBER_OF_ANY template <class H> NVSHMEMRS_I_MEMBER
 
-// API: NVSHMEMRS_I_MEMBER, or that of a template. TYPE: the pointers' type. SIZE: how many bytes each of the `n` elements has.
+// API: NVSHMEMRS_I_MEMBER, or the same for a template. TYPE: the pointers' type. SIZE: the bytes of each of the `n` elements.
 #define NVSHMEMRS_I_COPY(SUFFIX, GROUP, NAME, FUNCTION, NUMBER, API, TYPE, ALIGN, SIZE, CHECK) \
     API void NAME##SUFFIX(Given s, TYPE *dest, const TYPE *source, unsigned long n, i32 pe) {  \
         CHECK;                                                                                 \
@@ -1651,7 +1656,7 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
         return device::gather<GROUP, SIZE, ALLTOALL>(s, team, dest, source, n * SIZE, slot);                                                  \
     }
 
-// The class has a template Element that says what the elements are.
+// The class has a template Element, the type of the elements.
 #define NVSHMEMRS_I_REDUCE(SUFFIX, GROUP, API, TYPE, OP, NUMBER, CHECK)                                                                      \
     API int OP##_reduce##SUFFIX(Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, unsigned long n, unsigned slot = 0) {        \
         CHECK;                                                                                                                               \
@@ -1667,7 +1672,7 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, API, TYPE, min, MIN, CHECK)   \
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, API, TYPE, max, MAX, CHECK)
 
-// KIND: what is added.
+// KIND: the kind of number for the addition.
 #define NVSHMEMRS_I_AMO(API, T, KIND, CHECK)                                                                      \
     API T atomic_fetch(Given s, const T *source, i32 pe) {                                                        \
         CHECK;                                                                                                    \
@@ -1698,7 +1703,7 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
         return (T)s.seen(ATOMIC_FETCH_##NUMBER, pe, dest, fetch_##OPERATION(word, (Word<T>)value)); \
     }
 
-// V: how a name goes on, then its last parameter, and what the elements are compared with.
+// V: the end of a name, then the last parameter, and the value that elements are compared with.
 #define NVSHMEMRS_I_WAITS(V, PARAMETER, VALUE, VALUES)                                                                                       \
     NVSHMEMRS_I_MEMBER void wait_until_all##V(Given s, const T *ivars, unsigned long n, const int *status, int cmp, PARAMETER) {             \
         wait_all<true, T>(s, WAIT_UNTIL_ALL, {ivars, n, status, cmp, VALUE, VALUES});                                                        \
@@ -1721,7 +1726,7 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
         return wait_some<false, T>(s, TEST_SOME, indices, {ivars, n, status, cmp, VALUE, VALUES});                                           \
     }
 
-// All functions for elements of type T. Which of them have a name is NVSHMEM's choice.
+// All functions for elements of type T. NVSHMEM defines which of these functions have a name.
 template <class T> struct Of {
     template <u32 OP> using Element = Number<T, OP>;
 
@@ -1756,7 +1761,7 @@ template <class T> struct Of {
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NVSHMEMRS_I_MEMBER, T, xor, XOR, )
 };
 
-// Narrow floating-point numbers, of CUDA's type OWN or an integer of its size. E: how they are reduced.
+// Narrow floating-point numbers, of CUDA's type OWN or an integer of the same size. E: the Element type for reductions.
 template <class OWN, class E> struct Narrow;
 #define NVSHMEMRS_I_NARROW (expect_narrow<H, OWN, E>())
 template <class OWN, class E> struct Of<Narrow<OWN, E>> {
@@ -1777,7 +1782,7 @@ template <class OWN, class E> struct Of<Narrow<OWN, E>> {
     NVSHMEMRS_I_REDUCE_NUMBERS(NVSHMEMRS_I_MEMBER_OF_ANY, H, NVSHMEMRS_I_NARROW)
 };
 
-// Elements of so many bits, which the caller's pointers do not name; those of 128 bits are aligned to 16 bytes where they are strided.
+// Elements of a number of bits, independent of the type of the caller's pointers; strided elements of 128 bits are aligned to 16 bytes.
 template <int BITS> struct Sized {
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER, void, (BITS < 128 ? BITS / 8 : 8), (BITS / 8), )
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER, void, typename WordOf<BITS / 8>::type, )
@@ -1788,7 +1793,7 @@ template <int> struct Bytes {
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER, void, 1, )
 };
 
-// Where 64 bits have two types of C's: the functions of both.
+// The functions of both types, where C has two types of 64 bits.
 template <class A, class B> struct Two;
 #define NVSHMEMRS_I_BOTH(NAME) \
     using First::NAME;         \
@@ -1826,15 +1831,16 @@ typedef Of<Two<unsigned long, unsigned long long>> OfUint64;
 
 NVSHMEMRS_I_API int nvshmemrs_my_pe(nvshmemrs::device::Given s) { return s.get().my_pe; }
 NVSHMEMRS_I_API int nvshmemrs_n_pes(nvshmemrs::device::Given s) { return s.get().n_pes; }
-// Whether kernels that are compiled with this header take a state. Host code asks before a launch; a call in a kernel would trap.
+// Whether kernels that are compiled with this header accept a state. Host code checks this before a launch, because a call in a kernel would
+// trap.
 template <int = 0> __host__ __device__ __forceinline__ bool nvshmemrs_device_state_fits(const nvshmemrs_device_state_t &state) {
     return state.magic == nvshmemrs::device::STATE_MAGIC &&
            (state.version & nvshmemrs::device::KNOWN_VERSION_BITS) == nvshmemrs::device::STATE_VERSION;
 }
-// Whether the job is broken: waits have ended without what they waited for, and collectives fail.
+// Whether the job is broken: waits have ended although the awaited value did not arrive, and collectives fail.
 NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.aborted(); }
-// Ends all PEs with `status`, of which a process keeps 8 bits. A thread of the host sees the wish within 0.1 s; the kernel goes on until then.
-// Where PEs are threads, or a single PE has its heap in host memory, the next nvshmemrs_runtime_check or finalize sees it.
+// Ends all PEs with `status`, of which a process keeps 8 bits. A thread of the host sees the request within 0.1 s; the kernel runs until then.
+// If PEs are threads, or a single PE has the heap in host memory, the next nvshmemrs_runtime_check or finalize sees the request.
 NVSHMEMRS_I_API void nvshmemrs_global_exit(nvshmemrs::device::Given s, int status) {
     using namespace nvshmemrs::device;
     u64 word = ((const Job *)s.get().job)->exit;
@@ -1844,7 +1850,7 @@ NVSHMEMRS_I_API void nvshmemrs_global_exit(nvshmemrs::device::Given s, int statu
     }
     store_release((u32 *)word, 1 + ((u32)status & 0xff));
 }
-// The address of symmetric memory on a PE, for loads and stores; NULL if it is not symmetric, or the PE cannot be reached.
+// The address of symmetric memory on a PE, for loads and stores; NULL if the memory is not symmetric or the PE is on another host.
 NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest, int pe) {
     const nvshmemrs::device::State &state = s.get();
     unsigned long offset = (unsigned long)dest - state.base - state.my_pe * state.stride;
@@ -1852,25 +1858,25 @@ NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest
     if (good) s.record(nvshmemrs::device::RECORD_POINTER, nvshmemrs::device::GET, pe);
     return good ? (void *)(state.base + pe * state.stride + offset) : nullptr;
 }
-// There is no multicast.
+// NULL: there is no multicast memory.
 NVSHMEMRS_I_API void *nvshmemrs_mc_ptr(nvshmemrs::device::Given, nvshmemrs_team_t, const void *) { return nullptr; }
 
-// Lent shared memory. From sm_90 on, puts and gets of a thread or a warp then move what is large through it by bulk copies, if source and
-// destination can be aligned to sixteen bytes together; on other GPUs, and in a block's calls, they store as without it. Each thread or
-// warp lends memory of its own, aligned to sixteen bytes, and uses the state that give_smem returns. The memory may be used again when the
+// Lent shared memory. From sm_90 on, large puts and gets of a thread or a warp then use bulk copies through this memory, if source and
+// destination can be aligned to sixteen bytes together. On other GPUs, and in a block's calls, lent memory is not used. Each thread or warp
+// lends separate memory, aligned to sixteen bytes, and uses the state that give_smem returns. The program may use the memory again when the
 // calls of all threads of the group have returned.
 //
 // Bytes to lend; amount: one of nvshmemrs_smem_amount. More is faster, up to the recommended amount.
 template <int = 0> __host__ __device__ __forceinline__ int nvshmemrs_ask_smem(int amount = NVSHMEMRS_SMEM_RECOMMENDED) {
     return amount == NVSHMEMRS_SMEM_MINIMUM ? (int)nvshmemrs::device::LEAST_SMEM : 65536;
 }
-// The state with memory of the block's that is lent; with less than the minimum none is lent.
+// The state with lent memory of the block; a size below the minimum lends none.
 NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_give_smem(nvshmemrs::device::Given s, void *smem, unsigned long bytes) {
     nvshmemrs_device_state_t state = s.get();
     state.lent = nvshmemrs::device::lend(smem, bytes);
     return state;
 }
-// The state without it.
+// The state without lent memory.
 NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_release_smem(nvshmemrs::device::Given s) {
     nvshmemrs_device_state_t state = s.get();
     state.lent = 0;
@@ -1889,7 +1895,7 @@ NVSHMEMRS_I_API void nvshmemrs_quiet([[maybe_unused]] nvshmemrs::device::Given s
     s.record(nvshmemrs::device::RECORD_QUIET, nvshmemrs::device::QUIET, s.get().my_pe);
 #endif
 }
-// Sources may be used again, of what the group's threads have put.
+// The sources of earlier puts of the group's threads may be used again.
 #define NVSHMEMRS_I_FLUSH(SUFFIX, GROUP, ...) \
     NVSHMEMRS_I_API void nvshmemrs_flush##SUFFIX(nvshmemrs::device::Given s) {                                                            \
         nvshmemrs::device::GROUP::sync();                                                                                                 \
@@ -1922,8 +1928,8 @@ NVSHMEMRS_I_API void nvshmemrs_signal_counted_reset(nvshmemrs::device::Given s, 
     store_relaxed((u64 *)signal.at, (u64)0);
 }
 
-// What this header is, as nvshmemrs_name and nvshmemrs_version say it on the host, and the version of OpenSHMEM that it follows. `name` has
-// room for 256 characters. Each number may be NULL.
+// The library's name and version, as from nvshmemrs_name and nvshmemrs_version on the host, and the version of OpenSHMEM. `name` has room for
+// 256 characters. Each pointer to a number may be NULL.
 NVSHMEMRS_I_API void nvshmemrs_info_get_name(nvshmemrs::device::Given, char *name) {
     const char *text = "nvshmemrs 0.1.0";
     for (int i = 0; (name[i] = text[i]) != 0; i++) {}
@@ -1938,8 +1944,8 @@ NVSHMEMRS_I_API void nvshmemrs_vendor_get_version_info(nvshmemrs::device::Given,
     if (patch) *patch = 0;
 }
 
-// Regions, in which NVSHMEM may hold back puts to send several at once. Here puts are stores, which gain nothing by that: a region begins and
-// ends, and changes nothing. All threads of the block call start and stop; `region` gets a handle. They return 0.
+// Regions, in which NVSHMEM may delay puts to combine them. Here puts are stores, so a region has no effect. All threads of the block call start
+// and stop; `region` gets a handle. Both return 0.
 NVSHMEMRS_I_API int nvshmemrs_region_start_block(nvshmemrs::device::Given, nvshmemrs_region_handle_t *region, const nvshmemrs_region_attrs_t *) {
     if (nvshmemrs::device::Block::rank() == 0) *region = 0;
     nvshmemrs::device::Block::sync();
@@ -1949,7 +1955,7 @@ NVSHMEMRS_I_API int nvshmemrs_region_stop_block(nvshmemrs::device::Given, nvshme
     nvshmemrs::device::Block::sync();
     return 0;
 }
-// Whether puts are held back for one of these hints: never. Returns 0.
+// Sets `active` to whether puts are delayed for these hints, which is never. Returns 0.
 NVSHMEMRS_I_API int nvshmemrs_region_is_active(nvshmemrs::device::Given, unsigned /* hints */, int *active) {
     *active = 0;
     return 0;
@@ -1991,12 +1997,12 @@ NVSHMEMRS_I_API int nvshmemrs_team_translate_pe(nvshmemrs::device::Given s, nvsh
         return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::SYNC, 0, slot);                              \
     }
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MEET, )
-// As NVSHMEM, only this one for the 128 threads of a warpgroup.
+// The only collective for the 128 threads of a warpgroup, as in NVSHMEM.
 NVSHMEMRS_I_API int nvshmemrs_barrier_warpgroup(nvshmemrs::device::Given s, nvshmemrs_team_t team, unsigned slot = 0) {
     return nvshmemrs::device::barrier<nvshmemrs::device::Warpgroup>(s, nvshmemrs::device::BARRIER, team, slot);
 }
 
-// The largest x of all members with the y beside it; of equal ones that of the first member. D: CUDA's double2.
+// The largest x of all members with the y beside it; among equal values, the y of the first member. D: CUDA's double2.
 #define NVSHMEMRS_I_MAXLOC(SUFFIX, GROUP, ...)                                                                                         \
     template <class D> NVSHMEMRS_I_DEVICE int nvshmemrs_double2_maxloc_reduce##SUFFIX(                                                 \
         nvshmemrs::device::Given s, nvshmemrs_team_t team, D *dest, const D *source, unsigned long n, unsigned slot = 0) {             \

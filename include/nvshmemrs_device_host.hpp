@@ -100,7 +100,7 @@ struct Meeting {
     // How many have come, and how many are not over yet.
     size_t arrived = 0, expected = 0;
     uint64_t round = 0;
-    // What the threads brought, in this round and in the one before.
+    // The threads' values, in this round and in the previous round.
     std::vector<uint64_t> brought, before;
 
     inline void complete();
@@ -282,7 +282,7 @@ inline void launch(dim3 grid, dim3 threads, const std::function<void()> &body, O
 
 } // namespace host
 
-// What nvshmemrs_device.cuh builds on.
+// The primitives for nvshmemrs_device.cuh.
 namespace device {
 
 template <class T> T read(uint64_t at) {

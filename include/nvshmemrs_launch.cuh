@@ -1,6 +1,6 @@
 // Launches of kernels whose blocks wait for each other, for nvcc and for host compilers: all blocks must run at the same time, on every PE.
 //
-// The header needs CUDA's runtime and nothing else. nvshmemrs_device.cuh has what these kernels call.
+// The header needs only CUDA's runtime. nvshmemrs_device.cuh has the functions for these kernels.
 #ifndef NVSHMEMRS_LAUNCH_CUH
 #define NVSHMEMRS_LAUNCH_CUH
 
@@ -10,8 +10,9 @@
 #include <cuda_runtime_api.h>
 #endif
 
-// The most blocks of a kernel that the current GPU runs at the same time, with `block_dims` threads each and `shared_bytes` bytes of dynamic
-// shared memory; 0 if it runs none. PEs that share a GPU share these blocks, too, and need CUDA's MPS to run at the same time at all.
+// The most blocks of a kernel that the current GPU can run at the same time, with `block_dims` threads each and `shared_bytes` bytes of
+// dynamic shared memory; 0 if the GPU cannot run the kernel. PEs that share a GPU share these blocks, too, and need CUDA's MPS to run at the
+// same time at all.
 //
 // Local. Returns a status of CUDA's runtime; `grid_size` is written if that is cudaSuccess. NVSHMEM
 // `nvshmemx_collective_launch_query_gridsize`.
@@ -28,11 +29,11 @@ static inline int nvshmemrs_collective_launch_query_gridsize(const void *kernel,
     return status;
 }
 
-// Launches a kernel all of whose blocks run at the same time, or not at all. With `grid_dims` of 0 blocks it gets as many as the query
-// says. `arguments` are the addresses of the kernel's arguments, in order.
+// Launches a kernel whose blocks all run at the same time, or returns an error. With `grid_dims` of 0 blocks the kernel gets the number of
+// blocks that the query returns. `arguments` are the addresses of the kernel's arguments, in order.
 //
-// Every PE that takes part calls it; it waits for nobody. Returns a status of CUDA's runtime: cudaErrorCooperativeLaunchTooLarge if
-// there are too many blocks. NVSHMEM `nvshmemx_collective_launch`.
+// Every PE that takes part calls this function, which does not wait for other PEs. Returns a status of CUDA's runtime:
+// cudaErrorCooperativeLaunchTooLarge if there are too many blocks. NVSHMEM `nvshmemx_collective_launch`.
 static inline int nvshmemrs_collective_launch(const void *kernel, dim3 grid_dims, dim3 block_dims, void **arguments, size_t shared_bytes,
                                               cudaStream_t stream) {
     if (!kernel) return cudaErrorInvalidValue;

@@ -74,7 +74,7 @@ VISIBLE void __tsan_func_exit(void) {}
 VISIBLE void __tsan_ignore_thread_begin(void) {}
 VISIBLE void __tsan_ignore_thread_end(void) {}
 
-/* What clang calls in place of the functions of C. */
+/* The functions that clang calls in place of C's. */
 VISIBLE void *__tsan_memcpy(void *dest, const void *source, size_t bytes) {
     LOAD(source, bytes);
     STORE(dest, bytes);

@@ -1,6 +1,6 @@
 // The functions of nvshmemrs_device.cuh that NVSHMEM also has for a queue pair of a network card, for programs that come from there.
 //
-// Between GPUs of one host there are no queue pairs, so the arguments for them change nothing. Names, order and scopes are those of the
+// Between GPUs of one host there are no queue pairs, so these arguments have no effect. Names, order and scopes are those of the
 // functions without `qp_`.
 #ifndef NVSHMEMRS_QP_CUH
 #define NVSHMEMRS_QP_CUH
@@ -74,7 +74,7 @@ NVSHMEMRS_I_API void nvshmemrs_qp_signal_op(nvshmemrs::device::Given s, nvshmemr
                                             nvshmemrs_qp_handle_t) {
     nvshmemrs_signal_op(s, signal, value, op, pe);
 }
-// Fence and quiet of all threads of the group, towards every PE and by every way.
+// Fence and quiet of all threads of the group, for every PE and every queue pair.
 #define NVSHMEMRS_I_QP_ORDER(SUFFIX, GROUP, ...)                                                                                            \
     NVSHMEMRS_I_API void nvshmemrs_qp_fence##SUFFIX(nvshmemrs::device::Given s, int /* pe */, nvshmemrs_qp_handle_t *, int /* num_qps */) { \
         nvshmemrs_fence(s);                                                                                                                 \

@@ -11,8 +11,8 @@
 // A tensor may be of any type that has `value_type`, `data()` and `layout()`, whose `shape()` and `stride()` are tuples of numbers, such as
 // cute::Tensor. A mode of CuTe's that has parts counts as so many dimensions; both tensors have the same parts.
 //
-// `start` and `boundary` leave out what is not below `boundary`, if the tile's first element has the coordinates `start`; `{}` for both: all
-// is moved. Tensors have the same shape. Returns 0, or -1 if `flag` is not 0: other values are reserved.
+// `start` holds the coordinates of the tile's first element; elements whose coordinates are not below `boundary` are not moved. `{}` for both:
+// all elements are moved. Tensors have the same shape. Returns 0, or -1 if `flag` is not 0: other values are reserved.
 //
 // Collectives of tiles, in the same scopes; all are nbi, and `slot` is that of other collectives in kernels:
 //
@@ -39,7 +39,7 @@ struct bfloat16_t;
 
 namespace nvshmemrs {
 
-// A number that the compiler knows.
+// A number that is known at compile time.
 template <int N> struct ConstInt {
     typedef int value_type;
     static constexpr int value = N;
@@ -63,14 +63,14 @@ template <int I, class... N> __host__ __device__ constexpr auto get(const Tuple<
     else return tuple.e;
 }
 
-// The same with numbers that only the program knows, in an array.
+// The same with numbers that are known at run time, in an array.
 template <int RANK> struct Numbers {
     long at[RANK];
 };
 // No coordinates.
 struct NoCoordinates {};
 
-// All of the tensors' types can be made on the host, too, and passed to kernels.
+// The host can also make values of all tensor types, and pass them to kernels.
 template <class... N> __host__ __device__ constexpr Tuple<N...> make_shape(N... each) { return {each...}; }
 template <class... N> __host__ __device__ constexpr Tuple<N...> make_stride(N... each) { return {each...}; }
 
@@ -167,12 +167,12 @@ template <int RANK, class C> NVSHMEMRS_I_DEVICE auto coordinates(const C &from) 
     else return numbers<RANK>(from);
 }
 
-// What is moved: in which dimension elements follow each other, and how many there are in each.
+// The box of elements to move: the dimension in which elements are neighbours, and the number of elements in each dimension.
 template <int RANK> struct Box {
     long count[RANK], to[RANK], from[RANK];
     long elements;
 
-    // Where piece i is written and read, in elements.
+    // The places where piece i is written and read, in elements.
     NVSHMEMRS_I_DEVICE void place(long i, long &write_at, long &read_at) const {
         write_at = read_at = 0;
         NVSHMEMRS_I_UNROLL
@@ -204,7 +204,7 @@ template <int RANK> NVSHMEMRS_I_DEVICE long room(const Numbers<RANK> &start, con
 template <class T, class S, int RANK, class C>
 NVSHMEMRS_I_DEVICE bool box_of(Box<RANK> &box, u64 dest, u64 source, const Tile<T, RANK> &to, const Tile<S, RANK> &from, C start, C boundary) {
     box.elements = 1;
-    // Sixteen bytes at once, where each row of neighbours can be aligned on both sides.
+    // Sixteen bytes at once, if each row of neighbours can be aligned on both sides.
     constexpr long WIDTH = 16 / sizeof(T);
     u64 mixed = dest | source;
     int row = -1;
@@ -241,7 +241,7 @@ NVSHMEMRS_I_LOOP void move_tile(u64 dest, u64 source, const Tile<T, RANK> &to, c
     else box.template move<G, Word<T>>(dest, source, sizeof(T));
 }
 
-// What a tile takes of symmetric memory.
+// The extent of a tile in symmetric memory.
 struct Extent {
     // From the tile's first element to the lowest one, in bytes, and bytes from there to the end of the highest one. Strides may be negative.
     long low;
@@ -259,7 +259,7 @@ NVSHMEMRS_I_DEVICE Extent extent(const Numbers<RANK> &shape, const Numbers<RANK>
     }
     return {low * (long)size, (u64)(high - low + 1) * size};
 }
-// Where a tile of symmetric memory begins on a PE. As many elements are accessed as `shape` has.
+// The address of a tile of symmetric memory on a PE. The tile has as many elements as `shape`.
 template <class T, int RANK, class C>
 NVSHMEMRS_I_DEVICE u64 tile_on(Given s, u32 operation, i32 pe, const Tile<T, RANK> &tile, const Numbers<RANK> &shape, C start, C boundary) {
     s.refuse_watched(operation);
@@ -284,14 +284,14 @@ NVSHMEMRS_I_DEVICE int get_tile(Given s, Tile<S, RANK> source, Tile<D, RANK> des
 
 // ---- Collectives of tiles. ----
 
-// How elements of a type are folded.
+// The fold of elements of a type.
 template <class T, u32 OP> struct TileElement { typedef Number<T, OP> type; };
 template <u32 OP> struct TileElement<__half, OP> { typedef Half type; };
 template <u32 OP> struct TileElement<__nv_bfloat16, OP> { typedef Bfloat16 type; };
 template <u32 OP> struct TileElement<cutlass::half_t, OP> { typedef Half type; };
 template <u32 OP> struct TileElement<cutlass::bfloat16_t, OP> { typedef Bfloat16 type; };
 
-// Who gets the result of a reduction, and who folds: each member for itself; only the root; the root for all.
+// The members that get the result of a reduction, and those that fold: each member for itself; only the root; the root for all.
 enum TileTo { EACH, ROOT, FROM_ROOT };
 
 // Folds pieces of COUNT elements over all members.
@@ -328,7 +328,7 @@ NVSHMEMRS_I_LOOP int reduce_tile(Given s, u64 team, Tile<S, RANK> source, Tile<D
     Call<G> call(s, REDUCE, team, slot);
     if (!call.good()) return -1;
     s.check_argument(how == EACH || (root >= 0 && root < call.n), REDUCE, root);
-    // As many elements are written as the source has.
+    // The source determines the number of elements that are written.
     Extent reads = extent(source.shape, source.stride, start, boundary, sizeof(S)), writes = extent(source.shape, dest.stride, start, boundary, sizeof(D));
     call.check(REDUCE, (const char *)source.data + reads.low, reads.bytes, sizeof(S));
     if (how == FROM_ROOT) call.check(REDUCE, (const char *)dest.data + writes.low, writes.bytes, sizeof(D));
@@ -383,7 +383,7 @@ NVSHMEMRS_I_DEVICE int gather_tile(Given s, u64 team, Tile<S, RANK> from, Tile<D
     return 0;
 }
 
-// The arguments of the functions above: tensors and coordinates as they are passed.
+// Converts tensors and coordinates, as callers pass them, to the arguments of the functions above.
 #define NVSHMEMRS_I_TILE_ARGUMENTS                                                                    \
     nvshmemrs::device::tile_of(source), nvshmemrs::device::tile_of(dest),                             \
         nvshmemrs::device::coordinates<nvshmemrs::device::rank_of<S>>(start),                         \

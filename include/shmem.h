@@ -36,7 +36,7 @@
 #define SHMEM_MALLOC_ATOMICS_REMOTE (1L << 0)
 #define SHMEM_MALLOC_SIGNAL_REMOTE (1L << 1)
 
-/* What active sets are given beside their numbers. The library neither reads nor writes these arrays. */
+/* Arrays that calls with active sets take. The library neither reads nor writes these arrays. */
 #define SHMEM_SYNC_VALUE 0L
 #define SHMEM_SYNC_SIZE 1
 #define SHMEM_BARRIER_SYNC_SIZE 1
@@ -3516,7 +3516,7 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define NVSHMEMRS_SHMEM_SECOND(...) NVSHMEMRS_SHMEM_SECOND_(__VA_ARGS__, 0, 0)
 #define NVSHMEMRS_SHMEM_SECOND_(FIRST, SECOND, ...) SECOND
 
-/* What is called for a type that the function is not for. */
+/* Called for a type that the function does not accept. */
 void nvshmemrs_shmem_is_not_for_this_type(void);
 
 #define NVSHMEMRS_SHMEM_POINTER(LIST, NAME, ...) \

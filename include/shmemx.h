@@ -1,4 +1,4 @@
-/* What nvshmemrs has beside the functions of OpenSHMEM. The library's own functions, of `nvshmemrs.h`, may be called, too: they take the
+/* Functions of nvshmemrs beside OpenSHMEM's. The library's own functions, of `nvshmemrs.h`, may be called, too: they take the
  * runtime that `shmemx_runtime` gives. */
 
 #ifndef NVSHMEMRS_SHMEMX_H

@@ -5,7 +5,7 @@
 #include "nvshmem.h"
 #include "nvshmemx.h"
 
-// What kernels and host code have, and what only kernels have. Tests that compile the functions for the CPU define both.
+// Functions of kernels and host code, and functions of kernels only. Tests that compile the functions for the CPU define both.
 #ifndef BOTH
 #define BOTH extern "C" __host__ __device__
 #define KERNEL extern "C" __device__

@@ -103,7 +103,7 @@ pub enum nvshmemrs_status {
     NVSHMEMRS_ERROR_PANIC = 99,
 }
 
-/// Whose names of functions, arguments and types the text of an error uses.
+/// The language whose names of functions, arguments and types the text of an error uses.
 #[repr(i32)]
 #[derive(Clone, Copy)]
 pub enum nvshmemrs_language {
@@ -282,7 +282,7 @@ pub enum nvshmemrs_signal_op {
     NVSHMEMRS_SIGNAL_ADD = 10,
 }
 
-/// What a program does to memory, for `nvshmemrs_check_access`.
+/// The kind of a program's access to memory, for `nvshmemrs_check_access`.
 #[repr(i32)]
 #[derive(Clone, Copy)]
 pub enum nvshmemrs_access {

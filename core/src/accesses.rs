@@ -43,7 +43,7 @@ impl Inner {
             && self.ready().is_ok()
             && let Some(sites) = &self.sites
         {
-            // What `concerns` says is no longer so inside.
+            // Inside, the result of `concerns` no longer holds.
             let _inside = Inside::enter();
             if place.is_some() {
                 // Instructions are announced by hooks, which announce all; what is announced by hand may not be all.

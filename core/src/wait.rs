@@ -377,7 +377,7 @@ impl Inner {
         };
         let rings = bell.rings.load(Acquire);
         shared_words::add_sleeper(bell, sleepers);
-        // Whoever makes this ready from here on sees a sleeper and rings. An update that races with these lines may miss
+        // A PE that makes this ready from here on sees a sleeper and rings. An update that races with these lines may miss
         // it, which costs the rest of the nap.
         let result = match ready() {
             Ok(_) => Ok(()),

@@ -81,7 +81,7 @@ class Page(HTMLParser):
         super().__init__()
         self.ids: Set[str] = set()
         self.links: List[str] = []
-        # What a browser loads with the page.
+        # The files that a browser loads with the page.
         self.loaded: List[str] = []
 
     def handle_starttag(self, tag: str, attrs: List[Tuple[str, Optional[str]]]) -> None:
@@ -99,7 +99,7 @@ class Page(HTMLParser):
 
 
 def check_links(out: Path) -> List[str]:
-    """What is wrong with links of the finished pages: within the site they lead to a file and a heading; nothing is loaded from
+    """The errors in links of the finished pages: within the site they lead to a file and a heading; nothing is loaded from
     elsewhere.
     """
     pages: Dict[Path, Page] = {}

@@ -26,7 +26,7 @@ def split(arguments: str) -> List[str]:
 
 
 def within(text: str, start: int) -> str:
-    """What stands between the bracket at `start` and the one that closes it."""
+    """The text between the bracket at `start` and the one that closes it."""
     depth = 0
     for at in range(start, len(text)):
         depth += (text[at] == "(") - (text[at] == ")")
@@ -130,7 +130,7 @@ class Cpp:
 
 
 class Julia:
-    """What the docstrings of the package begin with, and the table of atomic operations."""
+    """The beginnings of the package's docstrings, and the table of atomic operations."""
 
     title = "Julia"
 

@@ -1,11 +1,11 @@
-//! What a PE's library writes when it is asked, read as values.
+//! Reads the answer of a PE's library as values.
 
 use crate::values::{Allocation, Checker, Details, Heap, Setting, Stream, Team, Traffic};
 use nvshmemrs::board::StatusAnswer;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A PE's answer. What another version of the library adds is not looked at.
+/// A PE's answer. Fields that another version of the library adds are ignored.
 #[derive(Debug, Deserialize)]
 struct Answer {
     library: String,
@@ -20,7 +20,7 @@ struct Answer {
     tracked: bool,
 }
 
-/// All that is looked at in an answer that is not understood.
+/// The version of the library, which is read even if the rest of an answer is not understood.
 #[derive(Deserialize)]
 struct Version {
     library: String,
@@ -38,7 +38,7 @@ pub(crate) struct Membership {
     place: Option<String>,
 }
 
-/// Reads what a PE has told; an error, in words, if it makes no sense here.
+/// Reads the report of a PE; the error is a text.
 pub(crate) fn read(told: &StatusAnswer) -> Result<(Details, Vec<Membership>), String> {
     let answer: Answer = serde_json::from_slice(&told.text).map_err(|why| {
         let ours = env!("CARGO_PKG_VERSION");
@@ -66,7 +66,7 @@ pub(crate) fn read(told: &StatusAnswer) -> Result<(Details, Vec<Membership>), St
 }
 
 impl Membership {
-    /// The members, in a job of `n_pes` PEs; none if they make no sense.
+    /// The members, in a job of `n_pes` PEs; none if they are invalid.
     fn members(&self, n_pes: i32) -> Option<Vec<i32>> {
         let is_pe = |pe: &i32| (0..n_pes).contains(pe);
         if !(1..=n_pes).contains(&self.n_pes) {
@@ -83,10 +83,10 @@ impl Membership {
     }
 }
 
-/// What tells teams apart that have the same number.
+/// A key that differs for teams with the same number.
 type Key = (u32, i32, i32, i32, Option<Vec<i32>>);
 
-/// The teams that some PEs of a job of `n_pes` have told of; `collectives` says how many a PE has begun on the team with a number.
+/// The teams in the reports of some PEs of a job of `n_pes`. `collectives` gives the number of collectives that a PE has begun on a team.
 pub(crate) fn teams(
     told: impl Iterator<Item = Membership>,
     n_pes: i32,
@@ -94,7 +94,7 @@ pub(crate) fn teams(
 ) -> Vec<Team> {
     let mut all: BTreeMap<Key, Membership> = BTreeMap::new();
     for one in told {
-        // The distance of a single member says nothing.
+        // The distance of a single member has no meaning.
         let stride = if one.n_pes > 1 { one.stride } else { 0 };
         let key = (one.number, one.start, stride, one.n_pes, one.list.clone());
         let known = all.entry(key).or_insert_with(|| one.clone());
@@ -162,7 +162,7 @@ mod tests {
             member(6, 0, 2, None, Some("here")),
             member(6, 1, 2, None, None),
             member(7, 0, 3, Some(vec![3, 0, 2]), None),
-            // What no PE of 4 can mean.
+            // Invalid in a job of 4 PEs.
             member(8, 2, 2, None, None),
             member(9, 0, 5, None, None),
             member(9, 0, 2, Some(vec![1]), None),

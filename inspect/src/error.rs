@@ -1,8 +1,8 @@
-//! Why there is nothing to see.
+//! The errors of an inspection.
 
 use nvshmemrs::board::Refusal;
 
-/// Why there is nothing to see of a job.
+/// The reason why a job cannot be inspected.
 #[derive(Debug, thiserror::Error, uniffi::Error)]
 #[uniffi(flat_error)]
 pub enum InspectError {
@@ -12,16 +12,16 @@ pub enum InspectError {
     /// The process belongs to another user.
     #[error("{0}")]
     OtherUser(String),
-    /// The process, and those that it has started, are no PEs of a job right now.
+    /// Neither the process nor its descendants are PEs of a job now.
     #[error("{0}")]
     NoJob(String),
-    /// Another version of the library has made the job; the text names both.
+    /// Another version of the library made the job; the text names both versions.
     #[error("{0}")]
     OtherVersion(String),
-    /// An argument makes no sense.
+    /// An argument is invalid.
     #[error("{0}")]
     BadArgument(String),
-    /// The system refused something.
+    /// A system call failed.
     #[error("{0}")]
     System(String),
 }

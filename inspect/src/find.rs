@@ -1,12 +1,12 @@
-//! Finds the wait board of a job through its processes, and those that wait in init, when there is no board yet.
+//! Finds the wait board of a job through its processes, and the processes that wait in init before there is a board.
 
 use nvshmemrs::board::{Board, InitStatus, Refusal};
 use std::fs;
 
-/// Most processes that one search looks at, so that a job of thousands that never calls init costs little.
+/// The most processes that a search visits, so that the search is cheap for thousands of processes that never call init.
 const LIMIT: usize = 64;
 
-/// Asks these processes, and those that they started, because a wrapper such as a shell may stand between, until one has an answer.
+/// Asks these processes and their descendants, because a wrapper such as a shell may stand between, until a process has an answer.
 fn search<T>(pids: impl Iterator<Item = u32>, mut ask: impl FnMut(u32) -> Option<T>) -> Option<T> {
     let mut todo: Vec<u32> = pids.take(LIMIT).collect();
     todo.reverse();
@@ -20,12 +20,12 @@ fn search<T>(pids: impl Iterator<Item = u32>, mut ask: impl FnMut(u32) -> Option
     None
 }
 
-/// The wait board of the job that one of these processes, or one that they started, belongs to. None while no PE has joined.
+/// The wait board of the job to which one of these processes or of their descendants belongs. None while no PE has joined.
 pub fn board(pids: impl Iterator<Item = u32>) -> Option<Board> {
     search(pids, |pid| Board::of_process(pid).ok())
 }
 
-/// As [`board`], of process `pid`; if there is none, why not.
+/// As [`board`], for process `pid`, with the reason if there is no board.
 pub fn board_or_why(pid: u32) -> Result<Board, Refusal> {
     let mut refused = None;
     let found = search([pid].into_iter(), |pid| {
@@ -33,7 +33,7 @@ pub fn board_or_why(pid: u32) -> Result<Board, Refusal> {
             Ok(board) => return Some(board),
             Err(refusal) => refusal,
         };
-        // That a process is no PE says less than anything else; and a process that was started may be gone by now.
+        // The error of a process that is no PE tells least, and a descendant may have ended by now.
         let says_more = match &refused {
             None => true,
             Some(Refusal::NoJob { .. }) => {
@@ -49,7 +49,7 @@ pub fn board_or_why(pid: u32) -> Result<Board, Refusal> {
     found.ok_or_else(|| refused.unwrap_or(Refusal::NoProcess { pid }))
 }
 
-/// The PEs among these processes, and those that they started, that wait in init; and PE 0 where it is somewhere else.
+/// The PEs that wait in init among these processes and their descendants, and PE 0 even if it is another process.
 pub fn forming(pids: impl Iterator<Item = u32>) -> Vec<InitStatus> {
     let mut found: Vec<InitStatus> = Vec::new();
     let _: Option<()> = search(pids, |pid| {
@@ -73,7 +73,7 @@ pub fn forming(pids: impl Iterator<Item = u32>) -> Vec<InitStatus> {
     found
 }
 
-/// The processes that the main thread of `pid` started; none when it is gone.
+/// The processes that the main thread of `pid` has started; none if the thread has ended.
 fn children(pid: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     list.split_whitespace()

@@ -1,4 +1,4 @@
-//! A running job: found through its processes, and looked at as often as one likes.
+//! A running job, which is found through its processes, and snapshots of the job.
 
 use crate::InspectError;
 use crate::answer::{Membership, read, teams};
@@ -9,22 +9,22 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest time that PEs may be given to answer, in seconds.
+/// The longest time that a caller may give the PEs to answer, in seconds.
 const LONGEST: f64 = 60.0;
 
-/// How far what the PEs share and what they tell may be apart in time.
+/// The largest difference in time between the shared state of the PEs and their reports.
 const APART: Duration = Duration::from_millis(20);
 
-/// The version of nvshmemrs that this library is from.
+/// The version of nvshmemrs that this library belongs to.
 #[uniffi::export]
 pub fn library_version() -> String {
     env!("CARGO_PKG_VERSION").to_string()
 }
 
-/// The job that process `pid` is a PE of, or the launcher of, or that comes together with it.
+/// The job of process `pid`, which is a PE, a launcher, or a process in init.
 ///
-/// Local. Errors: there is no such process, it belongs to another user, it is no PE and has started none, or the job is of another
-/// version of the library.
+/// Local. Errors: there is no such process; the process belongs to another user; the process is no PE and has started none; another
+/// version of the library made the job.
 #[uniffi::export]
 pub fn attach(pid: u32) -> Result<Arc<Job>, InspectError> {
     Job::of_process(pid).map(Arc::new)
@@ -32,17 +32,17 @@ pub fn attach(pid: u32) -> Result<Arc<Job>, InspectError> {
 
 /// The job that the calling process is a PE of.
 ///
-/// Local. Errors: it is none, or the job is of another version of the library.
+/// Local. Errors: the process is no PE; another version of the library made the job.
 #[uniffi::export]
 pub fn this_job() -> Result<Arc<Job>, InspectError> {
     attach(std::process::id())
 }
 
-/// A job that was found.
+/// A job that was found through its processes.
 #[derive(Debug, uniffi::Object)]
 pub struct Job {
     pid: u32,
-    /// Locked for a moment only, never while PEs are given time to answer.
+    /// The lock is held for a moment only, never while PEs have time to answer.
     found: Mutex<Found>,
 }
 
@@ -53,16 +53,16 @@ enum Found {
     Joined(Arc<Joined>),
 }
 
-/// A job that has come together.
+/// A job whose PEs have joined.
 #[derive(Debug)]
 struct Joined {
     board: Board,
-    /// One thread asks at a time.
+    /// One thread at a time asks the PEs.
     questions: Mutex<StatusQueries>,
 }
 
 impl Found {
-    /// What there is to see of the job of process `pid`.
+    /// The job of process `pid`, in its present stage.
     fn of(pid: u32) -> Result<Self, InspectError> {
         let inits = find::forming([pid].into_iter());
         if !inits.is_empty() {
@@ -77,11 +77,11 @@ impl Found {
 
 #[uniffi::export]
 impl Job {
-    /// What there is to see now. PEs are given `patience` seconds, from 0 to 60, to tell of themselves; the call returns as soon as all
-    /// have. Of one that does not answer, the snapshot has what it told before.
+    /// A snapshot of the job. PEs have `patience` seconds, from 0 to 60, to report details; the call returns as soon as all PEs
+    /// have reported. For a PE that does not answer, the snapshot has its previous report.
     ///
-    /// Local: no PE waits for it, and nothing is written to the job. A job that has ended has the stage `Over`. Errors: `patience` makes
-    /// no sense; the job has not come together before, and does no longer.
+    /// Local: no PE waits for the call, and the call writes nothing to the job. A job that has ended has the stage `Over`. Errors:
+    /// `patience` is out of range; the job was in init before, and no longer is.
     #[uniffi::method(default(patience = 0.1))]
     pub fn snapshot(&self, patience: f64) -> Result<Snapshot, InspectError> {
         if !(0.0..=LONGEST).contains(&patience) {
@@ -107,7 +107,7 @@ impl Job {
         Ok(snapshot)
     }
 
-    /// How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
+    /// The number of PEs of the job. Local: the call does not wait for a snapshot that another thread takes.
     pub fn n_pes(&self) -> i32 {
         match self.found() {
             Found::Forming(inits) => inits.first().map_or(0, InitStatus::n_pes),
@@ -115,8 +115,8 @@ impl Job {
         }
     }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
-    /// that another thread takes.
+    /// The PEs that hold others up, and the activity of every PE, in words. Local; the call asks only PEs of other hosts, and does not
+    /// wait for a snapshot that another thread takes.
     pub fn report(&self) -> String {
         match self.found() {
             Found::Forming(inits) => {
@@ -125,7 +125,7 @@ impl Job {
             }
             Found::Joined(job) => {
                 let board = &job.board;
-                // What PEs of other hosts wait for is here once a PE of this host has asked them.
+                // The waits of PEs of other hosts are here once a PE of this host has asked for them.
                 board.query_other_hosts();
                 board.report()
             }
@@ -144,7 +144,7 @@ impl Job {
         lock(&self.found).clone()
     }
 
-    /// What was found, or what there is now of a job that was forming: it may have come together.
+    /// The job as it was found. A job that was forming is searched again, because its PEs may have joined by now.
     fn looked_up(&self) -> Result<Found, InspectError> {
         let mut found = lock(&self.found);
         if let Found::Forming(_) = *found {
@@ -167,7 +167,7 @@ fn has_others(board: &Board) -> bool {
 fn joined(board: &Board, questions: &mut StatusQueries, patience: Duration) -> Snapshot {
     let start = Instant::now();
     let asked = board.ask();
-    // Meanwhile the PEs put their answers together.
+    // Meanwhile the PEs prepare their answers.
     let lacks_lines = board.lacks_lines();
     let mut shared = (board.picture(), board.waits());
     let told = board.told(asked, questions, patience);
@@ -176,7 +176,7 @@ fn joined(board: &Board, questions: &mut StatusQueries, patience: Duration) -> S
     }
     let (picture, waits) = shared;
     let mut statuses = board.pes();
-    // When the last PEs die, nobody is left to tell it.
+    // When the last PEs die, no PE is left to report their deaths.
     for status in statuses.iter_mut().filter(|status| is_lost(status)) {
         status.state = board::State::Dead;
     }
@@ -237,14 +237,14 @@ fn joined(board: &Board, questions: &mut StatusQueries, patience: Duration) -> S
     }
 }
 
-/// Whether a PE is in its job, as the job has it, and its process is gone.
+/// Whether the job counts a PE as a member although its process has ended.
 fn is_lost(status: &PeStatus) -> bool {
     use board::State::{Active, Finalizing};
     let there = || Path::new(&format!("/proc/{}", status.pid)).exists();
     matches!(status.state, Active | Finalizing) && status.pid != 0 && !there()
 }
 
-/// What a PE has told, and why there is nothing, or nothing new.
+/// The report of a PE, and the reason if there is none, or no new one.
 fn details(
     told: Option<&StatusAnswer>,
     status: &PeStatus,
@@ -272,7 +272,7 @@ fn details(
     }
 }
 
-/// A job that comes together.
+/// A job whose PEs are in init.
 fn forming(inits: &[InitStatus]) -> Option<Snapshot> {
     let picture: Picture = board::init_picture(inits, |_| None)?;
     let known = |pe: &i32| inits.iter().find(|init| init.pe() == *pe);

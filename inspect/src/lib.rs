@@ -1,13 +1,13 @@
-//! A look into a running job of nvshmemrs, from outside or from one of its PEs.
+//! The state of a running job of nvshmemrs, read from outside or from one of its PEs.
 //!
-//! [`attach`] finds the job of a process, [`this_job`] that of the calling process. [`Job::snapshot`] gives what there is to see as values:
-//! who waits for whom, and of each PE its settings, heap, allocations, teams, streams, findings and traffic. `docs/inspect.md` describes
-//! them.
+//! [`attach`] finds the job of a process, and [`this_job`] the job of the calling process. [`Job::snapshot`] returns the state of the job as
+//! values: which PE waits for which, and the settings, heap, allocations, teams, streams, findings and traffic of each PE.
+//! `docs/inspect.md` describes them.
 //!
-//! Nobody who looks writes to the job. What is private to a PE its watchdog tells, so a PE answers, too, whose threads all wait.
+//! A reader writes nothing to the job. The watchdog of a PE reports the private state, so a PE answers even if all of its threads wait.
 //!
-//! The values are records of `uniffi`, which makes the bindings for Python, Kotlin, Swift and Ruby. [`find`] serves the launcher, too, and
-//! [`list`] nvshmemrs-info and nvshmemrs-top.
+//! The values are records of `uniffi`, which generates the bindings for Python, Kotlin, Swift and Ruby. The launcher also uses [`find`];
+//! nvshmemrs-info and nvshmemrs-top use [`list`].
 //!
 //! ```no_run
 //! let job = nvshmemrs_inspect::attach(4711)?;

@@ -10,29 +10,29 @@ use std::time::{Duration, SystemTime};
 /// The name of the launcher's processes, which the kernel shows to all users.
 const LAUNCHER: &str = "nvshmemrs-run";
 
-/// A job that can be looked into.
+/// A job that this user may inspect.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Listed {
-    /// The process that stands for the job: its launcher, if that is ours, else its first PE.
+    /// The process that represents the job: nvshmemrs's launcher if there is one, else the first PE.
     pub pid: u32,
-    /// The processes of its PEs on this machine.
+    /// The processes of the job's PEs on this machine.
     pub pes: Vec<u32>,
-    /// How many PEs it has, those of other hosts included.
+    /// The number of PEs, including PEs of other hosts.
     pub n_pes: i32,
-    /// Whether its PEs are still in init.
+    /// Whether the PEs are still in init.
     pub forming: bool,
-    /// The command line of its first PE.
+    /// The command line of the first PE.
     pub command: String,
-    /// For how long that process has run, in seconds.
+    /// The time since the start of this process, in seconds.
     pub seconds: f64,
-    /// The user that the process belongs to, by number.
+    /// The number of the user who owns the process.
     pub user: u32,
 }
 
-/// The jobs of this machine, as this user sees them.
+/// The jobs of this machine that are visible to this user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Listing {
-    /// The jobs that this user may look into, in the order of their processes.
+    /// The jobs that this user may inspect, in the order of their processes.
     pub jobs: Vec<Listed>,
     /// The launchers of other users, whose jobs are not visible: their processes and users.
     pub others: Vec<(u32, u32)>,
@@ -50,7 +50,7 @@ pub fn jobs() -> Listing {
     for pid in pids {
         let Some((key, n_pes, forming)) = (match job_of(pid) {
             Ok(job) => job,
-            // The launcher's own helpers have its name, too.
+            // Helper processes of the launcher have the same name.
             Err(Refusal::OtherUser { .. }) if name(pid) == LAUNCHER && launcher(pid).is_none() => {
                 listing.others.extend(user(pid).map(|user| (pid, user)));
                 None
@@ -85,7 +85,7 @@ fn job_of(pid: u32) -> Result<Option<(String, i32, bool)>, Refusal> {
         Ok(board) if board.pes().iter().any(|pe| pe.pid == pid) => {
             Ok(Some((board.number().to_string(), board.n_pes(), false)))
         }
-        // A child that a PE has forked has the PE's files, but is no PE.
+        // A forked child of a PE has the PE's files, but is no PE.
         Ok(_) | Err(Refusal::NoJob { .. }) => {
             let inits = InitStatus::of_process(pid)?;
             let init = inits.first();
@@ -95,10 +95,10 @@ fn job_of(pid: u32) -> Result<Option<(String, i32, bool)>, Refusal> {
     }
 }
 
-/// The launcher that has started a process, if there is one.
+/// The launcher that has started a process, if any.
 fn launcher(pid: u32) -> Option<u32> {
     let mut pid = pid;
-    // A shell may stand between.
+    // There may be a shell between the two.
     for _ in 0..4 {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (_, rest) = stat.rsplit_once(") ")?;
@@ -128,7 +128,7 @@ fn command(pid: u32) -> String {
     words.join(" ")
 }
 
-/// For how long a process has run.
+/// The time since the start of a process.
 fn age(pid: u32) -> Duration {
     let start = fs::metadata(format!("/proc/{pid}")).and_then(|folder| folder.modified());
     let since = start

@@ -1,4 +1,4 @@
-//! What there is to see of a job, as values.
+//! The state of a job, as values.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Its PEs are in init. Only those that are have a value, and nothing private is known of them.
+    /// Its PEs are in init. A snapshot has only the PEs that have reached init, without details.
     Forming,
     /// At least one PE has joined and not ended.
     Running,
-    /// Every PE has finalized, left or died. Details are the last ones that were told.
+    /// Every PE has finalized, left or died. Details are the last ones that the PEs reported.
     Over,
 }
 
-/// What a PE is doing.
+/// The state of a PE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It has not joined yet.
+    /// The PE has not joined yet.
     Absent,
-    /// It takes part.
+    /// The PE has joined the job.
     Active,
-    /// It is inside finalize.
+    /// The PE is inside finalize.
     Finalizing,
-    /// It has finalized.
+    /// The PE has finalized.
     Finalized,
-    /// It has left without finalize, and said so.
+    /// The PE has left without finalize, and has announced this.
     #[serde(rename = "left without finalize")]
     Left,
-    /// Its process has ended without finalize.
+    /// The process of the PE has ended without finalize.
     Dead,
 }
 
@@ -52,137 +52,137 @@ impl From<nvshmemrs::board::State> for State {
 pub struct Snapshot {
     /// How far the job has come.
     pub stage: Stage,
-    /// How many PEs it has.
+    /// The number of PEs.
     pub n_pes: i32,
-    /// Who holds the others up, one sentence each.
+    /// The PEs that hold others up, one sentence each.
     pub summary: Vec<String>,
-    /// The PEs that hold others up: they are waited for, and wait for nobody themselves, or are stopped.
+    /// The PEs that hold others up: other PEs wait for them, and they wait for no PE or are stopped.
     pub culprits: Vec<i32>,
-    /// PEs that wait for each other in a circle, each for the next one.
+    /// Cycles of PEs, each of which waits for the next.
     pub circles: Vec<Vec<i32>>,
-    /// Every PE; of a forming job, those that are known.
+    /// Every PE; in a forming job, the PEs that are known.
     pub pes: Vec<Pe>,
     /// Every wait of more than a millisecond that has not ended.
     pub waits: Vec<Wait>,
-    /// The teams of the PEs that have told theirs.
+    /// The teams of the PEs that have reported details.
     pub teams: Vec<Team>,
-    /// How long the look took, in seconds.
+    /// The time that the snapshot took, in seconds.
     pub took: f64,
 }
 
 /// One PE.
 #[derive(Clone, Debug, Serialize, uniffi::Record)]
 pub struct Pe {
-    /// Its number.
+    /// The PE's number.
     pub pe: i32,
-    /// Its process, as it is numbered here; 0 if it has no number here.
+    /// The process, numbered as on this machine; 0 if the process has no number here.
     pub pid: u32,
-    /// How far it has come.
+    /// The PE's state.
     pub state: State,
-    /// Grows whenever one of its waits of more than a millisecond ends.
+    /// Grows whenever a wait of the PE that took more than a millisecond ends.
     pub progress: u64,
-    /// What it is doing, in words.
+    /// The PE's activity, in words.
     pub doing: String,
-    /// The PEs that it waits for, where that is known.
+    /// The PEs that this PE waits for, if they are known.
     pub waits_for: Vec<i32>,
-    /// What it has told of itself; none if it has told nothing.
+    /// The details that the PE has reported; none if it has not reported any.
     pub details: Option<Details>,
-    /// Why it has told nothing, or nothing new; empty if it has.
+    /// Why the PE has not reported details, or no new ones; empty if it has.
     pub silence: String,
 }
 
 /// One wait that has not ended.
 #[derive(Clone, Debug, Serialize, uniffi::Record)]
 pub struct Wait {
-    /// Who waits.
+    /// The PE that waits.
     pub pe: i32,
-    /// Its thread, as the kernel numbers it.
+    /// The thread that waits, by the kernel's number.
     pub thread: u32,
-    /// In which operation.
+    /// The operation that waits.
     pub operation: String,
-    /// On which team, for collectives.
+    /// The team of a collective.
     pub team: Option<String>,
-    /// In which collective call on that team, counted from 1; 0 otherwise.
+    /// The number of the collective call on the team, from 1; 0 for other operations.
     pub epoch: u64,
-    /// What it waits for.
+    /// The word or the event that the wait is for.
     pub target: String,
-    /// The value that it needs.
+    /// The value that ends the wait.
     pub expected: String,
-    /// The value that it last saw.
+    /// The value that the wait has seen last.
     pub actual: String,
-    /// For how long, in seconds.
+    /// The duration so far, in seconds.
     pub seconds: f64,
-    /// The PEs that it waits for, where that is known.
+    /// The PEs that the wait is for, if they are known.
     pub waits_for: Vec<i32>,
-    /// In how many seconds it gives up; none if it never does.
+    /// The seconds until the wait gives up; none if the wait has no limit.
     pub gives_up_in: Option<f64>,
-    /// The limit that makes it give up.
+    /// The limit that applies.
     pub limit: Option<String>,
-    /// A number that no other wait of the job has.
+    /// A number that is unique among the waits of the job.
     pub id: u64,
 }
 
 /// A team.
 #[derive(Clone, Debug, PartialEq, Serialize, uniffi::Record)]
 pub struct Team {
-    /// Its number. Teams without a common member may have the same one.
+    /// The team's number. Teams without a common member may have the same number.
     pub number: u32,
-    /// Its name in messages.
+    /// The team's name in messages.
     pub name: String,
-    /// Its members, by their numbers in the team.
+    /// The PEs of the team, in the order of their numbers in the team.
     pub members: Vec<i32>,
-    /// How many collectives each member has begun on it.
+    /// The number of collectives that each member has begun on the team.
     pub collectives: Vec<u64>,
-    /// Where it was made, on the first member that says so.
+    /// The place in the program that made the team, on the first member that reports it.
     pub place: Option<String>,
 }
 
-/// What a PE tells of itself.
+/// The details that a PE reports.
 #[derive(Clone, Debug, Serialize, uniffi::Record)]
 pub struct Details {
-    /// The version of its library.
+    /// The version of the PE's library.
     pub library: String,
-    /// How long ago it told this, in seconds.
+    /// The age of the report, in seconds.
     pub age: f64,
-    /// Whether it has told this for this snapshot.
+    /// Whether the PE has made the report for this snapshot.
     pub fresh: bool,
-    /// Its settings, as they held at init.
+    /// The settings in force at init.
     pub settings: Vec<Setting>,
-    /// Its symmetric heap.
+    /// The PE's part of the symmetric heap.
     pub heap: Heap,
-    /// The first 1000 of its allocations and registered buffers.
+    /// The first 1000 allocations and registered buffers.
     pub allocations: Vec<Allocation>,
-    /// How many more it has.
+    /// The number of allocations and buffers beyond these.
     pub allocations_left_out: u64,
-    /// Its streams on the host.
+    /// The streams on the host.
     pub streams: Vec<Stream>,
-    /// What the checker has found, in a job that is checked.
+    /// The findings of the checker, in a job that is checked.
     pub checker: Option<Checker>,
-    /// What it has moved, by the other PE, if `NVSHMEMRS_TRAFFIC` is 1.
+    /// The traffic with each other PE, if `NVSHMEMRS_TRAFFIC` is 1.
     pub traffic: Option<Vec<Traffic>>,
     /// Whether places in the program are known: `NVSHMEMRS_TRACK` is 1.
     pub tracked: bool,
 }
 
-/// A setting as it held at init.
+/// A setting in force at init.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Record)]
 pub struct Setting {
-    /// The variable of the environment.
+    /// The environment variable.
     pub name: String,
-    /// Its value. A secret is not shown.
+    /// The value. A secret is not shown.
     pub value: String,
-    /// Where the value comes from: `default`, `environment` or `init`.
+    /// The origin of the value: `default`, `environment` or `init`.
     pub source: String,
 }
 
-/// How full a symmetric heap is.
+/// The use of a symmetric heap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Record)]
 pub struct Heap {
-    /// Where it lives: `host` or `device`.
+    /// The kind of memory: `host` or `device`.
     pub memory: String,
-    /// Bytes of it.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Bytes in live allocations, rounding included.
+    /// Bytes in live allocations, with rounding.
     pub used_bytes: u64,
     /// Bytes not allocated.
     pub free_bytes: u64,
@@ -194,58 +194,58 @@ pub struct Heap {
     pub released: u64,
 }
 
-/// An allocation, or a buffer that is registered.
+/// An allocation or a registered buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Record)]
 pub struct Allocation {
-    /// Where it starts, in bytes from the start of a PE's part of the heap.
+    /// The offset of the first byte in a PE's part of the heap.
     pub offset: u64,
-    /// Bytes that were asked for.
+    /// The number of bytes requested.
     pub bytes: u64,
-    /// What made it, and where: "malloc at heat.c:31 (main)"; none unless `NVSHMEMRS_TRACK` is 1.
+    /// The function that made the allocation, and its place: "malloc at heat.c:31 (main)"; none unless `NVSHMEMRS_TRACK` is 1.
     pub place: Option<String>,
-    /// Whether this PE has released it.
+    /// Whether this PE has released the allocation.
     pub released: bool,
-    /// Whether it is a registered buffer.
+    /// Whether this is a registered buffer.
     pub registered: bool,
 }
 
 /// A stream on the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Record)]
 pub struct Stream {
-    /// Operations that were put on it.
+    /// The number of operations that were submitted.
     pub submitted: u64,
-    /// Operations of these that are done.
+    /// The number of operations that are complete.
     pub done: u64,
     /// The error that the next synchronisation returns.
     pub error: Option<String>,
-    /// Where it was made; none unless `NVSHMEMRS_TRACK` is 1.
+    /// The place in the program that made the stream; none unless `NVSHMEMRS_TRACK` is 1.
     pub place: Option<String>,
 }
 
-/// What the checker has found on a PE.
+/// The findings of the checker on a PE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Record)]
 pub struct Checker {
-    /// How many findings.
+    /// The number of findings.
     pub found: u64,
-    /// The texts of the last ones, oldest first.
+    /// The texts of the last findings, oldest first.
     pub reports: Vec<String>,
 }
 
-/// What a PE has moved to and from another one, or itself, since init. The data of collectives is not counted.
+/// The traffic of a PE with another PE, or with itself, since init. The data of collectives is not counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, uniffi::Record)]
 pub struct Traffic {
     /// The other PE.
     pub pe: i32,
-    /// Puts to it: put, iput, p and their other forms.
+    /// The number of puts to the other PE: put, iput, p and their other forms.
     pub puts: u64,
-    /// Bytes that these carried.
+    /// The bytes of these puts.
     pub put_bytes: u64,
-    /// Gets from it.
+    /// The number of gets from the other PE.
     pub gets: u64,
-    /// Bytes that these carried.
+    /// The bytes of these gets.
     pub get_bytes: u64,
-    /// Atomic operations on its memory.
+    /// The number of atomic operations on the other PE's memory.
     pub atomics: u64,
-    /// Signals to it; a put with a signal counts as both.
+    /// The number of signals to the other PE; a put with a signal counts as both.
     pub signals: u64,
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a tool of binutils or libc says about the library.
+/// The output of a tool of binutils or libc about the library.
 #[track_caller]
 fn tool(name: &str, args: &[&str]) -> String {
     let found = Command::new(name).arg("--version").output();

@@ -52,7 +52,7 @@ fn stubs(header: &str, folder: &Path) -> PathBuf {
     library
 }
 
-/// What is gone or different in the ABI of `header`. The status is 0 if nothing is.
+/// The parts of the ABI of `header` that are gone or different. The status is 0 if nothing is.
 #[track_caller]
 fn changes(header: &str) -> Output {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -85,7 +85,7 @@ fn nothing_of_the_baseline_is_gone_or_different() {
     );
 }
 
-/// What is not in the baseline may change later, and nobody is told.
+/// Parts that are not in the baseline may change later without notice.
 #[test]
 fn the_baseline_has_all_of_the_header() {
     let header = header();

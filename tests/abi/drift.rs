@@ -73,14 +73,14 @@ fn functions() -> Vec<Function> {
 /// A low layer: where a function is declared, and what its documentation must have.
 struct Documented {
     file: &'static str,
-    /// What stands before and after the name without `nvshmemrs_`.
+    /// The text before and after the name without `nvshmemrs_`.
     before: &'static str,
     after: &'static str,
-    /// What it gives, if that is a status.
+    /// The type of the result, if the result is a status.
     gives: &'static str,
     /// Where the standard has it.
     standard: &'static str,
-    /// What stands before the documentation; nothing, if the documentation comes behind the name.
+    /// The text before the documentation; empty, if the documentation comes behind the name.
     gap: &'static str,
 }
 

@@ -31,7 +31,7 @@ const OLD: &[&[&str]] = &[
 struct Header {
     /// From the root of the checkout.
     file: String,
-    /// What a program includes before.
+    /// The headers that a program includes before.
     before: &'static str,
     /// The languages and standards.
     forms: &'static [&'static [&'static str]],

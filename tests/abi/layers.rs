@@ -81,7 +81,7 @@ const MAY_NAME_KINDS: [&str; 4] = [
 /// How many lines may name them there.
 const MOST_LINES: usize = 10;
 
-/// What names a kind of memory or the checker.
+/// Words that name a kind of memory or the checker.
 const NAMES_OF_KINDS: [&str; 11] = [
     ".cuda(",
     ".checker(",

@@ -1,4 +1,4 @@
-//! What the pages for users say about the tests: the files and tests that they name exist.
+//! The files and tests that the pages for users name exist.
 
 use nvshmemrs_tests::workspace;
 use std::collections::HashSet;
@@ -42,7 +42,7 @@ fn functions(folder: &Path, names: &mut HashSet<String>) {
     }
 }
 
-/// What stands between backquotes in `text`, outside of blocks of code.
+/// The texts between backquotes in `text`, outside of blocks of code.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split("```")
         .step_by(2)

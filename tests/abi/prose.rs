@@ -82,7 +82,7 @@ fn sentences(paragraph: &Paragraph) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with a page's text.
+/// The errors in a page's text.
 fn faults(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for paragraph in paragraphs(text) {
@@ -107,7 +107,7 @@ fn faults(text: &str) -> Vec<String> {
     faults
 }
 
-/// What a link to a heading is called.
+/// The anchor of a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = kept.replace(' ', "-");

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
-/// What a text is for.
+/// The purpose of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
     /// All that is said, or a reason: a sentence.
     Sentence,
-    /// What follows "it must be".
+    /// The text after "it must be".
     Must,
     /// A part of a sentence that stands elsewhere.
     Part,
@@ -33,9 +33,9 @@ const VERBS: &str = "is are was were be has have had must may can cannot could d
                      came looks looked asks ask consists maps disagree panicked lost listen use uses exchange left left expected \
                      failed refuses serves leaves calls called set sets gives sees";
 
-/// What is wrong with a text.
+/// The errors in a text.
 fn faults(role: Role, text: &str) -> Vec<&'static str> {
-    // What a placeholder stands for is another text, which has its own verb if it is a reason.
+    // A placeholder stands for another text, which has its own verb if that text is a reason.
     let given = text;
     let reason = given.contains("{how}") || given.contains("{why}");
     let text = &without_placeholders(given);
@@ -183,7 +183,7 @@ impl<'ast> Visit<'ast> for Texts {
             );
             let parsed = parsed.expect("the text of an error");
             let text = parsed.first().and_then(text_of).expect("a text");
-            // What only passes on a whole sentence is none itself.
+            // A text that only passes on a whole sentence is no sentence itself.
             if text.chars().filter(|c| *c == ' ').count() > 1 {
                 self.0.push((Role::Sentence, text));
             }

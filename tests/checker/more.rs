@@ -1,10 +1,10 @@
-//! What the checker counts and says at the end, what it delays, and programs of which it must say nothing.
+//! The checker's counts and last line, the operations that it delays, and programs without findings.
 
 use super::*;
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
-/// Who hears that nothing was found hears what nobody has looked at: what applies to this job, and nothing else.
+/// The line about no findings also names everything that was not watched in this job, and nothing else.
 #[test]
 fn the_last_line_says_what_was_not_watched() {
     let own = "the program's own loads and stores";

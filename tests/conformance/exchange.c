@@ -2,56 +2,13 @@
 // all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
 // programs of this name in the other languages, so that PEs in different languages can run them as one job.
 
-#include <nvshmemrs.h>
+#define PROGRAM "exchange"
+#include "common.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define WORLD NVSHMEMRS_TEAM_WORLD
-
-static nvshmemrs_runtime_t rt;
-static int32_t me, n, left, right;
+static int32_t left, right;
 static char done[200];
 
-static void fail(const char *what, const char *text) {
-    fprintf(stderr, "exchange: PE %d of %d: %s: %s\n", (int)me, (int)n, what, text);
-    exit(1);
-}
-
-static void expect(int32_t status, int32_t wanted, const char *call) {
-    if (status != wanted) {
-        char text[640];
-        snprintf(text, sizeof text, "status %d, not %d: %s", (int)status, (int)wanted, nvshmemrs_last_error());
-        fail(call, text);
-    }
-}
-
-static void same(const char *what, int index, double found, double wanted) {
-    if (found != wanted) {
-        char text[120];
-        snprintf(text, sizeof text, "[%d] is %.17g, not %.17g", index, found, wanted);
-        fail(what, text);
-    }
-}
-
-#define MUST(call) expect((call), NVSHMEMRS_SUCCESS, #call)
-#define REFUSED(wanted, call) expect((call), NVSHMEMRS_ERROR_##wanted, #call)
-#define SAME(found, wanted) same(#found, 0, (double)(found), (double)(wanted))
 #define RUN(scenario) (scenario(), strcat(done, " " #scenario))
-
-static void barrier(void) { MUST(nvshmemrs_barrier(rt, WORLD)); }
-
-static void *allocate(size_t count, size_t bytes) {
-    void *memory = NULL;
-    MUST(nvshmemrs_calloc(rt, count, bytes, &memory));
-    return memory;
-}
-
-static void release(void *memory) {
-    barrier();
-    MUST(nvshmemrs_free(rt, memory));
-}
 
 // Each PE has ten cells of a ring, between copies of its neighbours' nearest ones.
 static void halo(void) {
@@ -341,13 +298,14 @@ static int64_t allocations(void) {
     return (int64_t)stats.allocations;
 }
 
-// The list of what is not freed names this program and these many bytes; or it says that everything is freed.
+// The list of memory that is not freed has the place of the allocations and the number of bytes; or it says that everything is freed.
 static void unfreed(int bytes) {
     char text[2000], sum[32];
     size_t length = 0;
     MUST(nvshmemrs_unfreed(rt, text, sizeof text, &length));
     snprintf(sum, sizeof sum, " %d bytes", bytes);
-    if (bytes == 0 ? !strstr(text, "everything is freed") : !strstr(text, "exchange") || !strstr(text, sum)) {
+    const int listed = strstr(text, "common.h:") && strstr(text, "(allocate)") && strstr(text, sum);
+    if (bytes == 0 ? !strstr(text, "everything is freed") : !listed) {
         fail("unfreed", text);
     }
 }
@@ -373,9 +331,7 @@ static void leaks(void) {
 }
 
 int main(void) {
-    MUST(nvshmemrs_init(NULL, &rt));
-    MUST(nvshmemrs_my_pe(rt, &me));
-    MUST(nvshmemrs_n_pes(rt, &n));
+    init();
     left = (me + n - 1) % n;
     right = (me + 1) % n;
     RUN(halo);

@@ -2,15 +2,13 @@
 // all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
 // programs of this name in the other languages, so that PEs in different languages can run them as one job.
 
-#include <nvshmemrs/nvshmemrs.hpp>
+#define PROGRAM "exchange"
+#include "common.hpp"
 
 #include <algorithm>
 #include <array>
 #include <complex>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <string>
 #include <vector>
 
 using nvshmemrs::equal_to, nvshmemrs::greater, nvshmemrs::greater_equal, nvshmemrs::less, nvshmemrs::less_equal;
@@ -19,14 +17,6 @@ using nvshmemrs::ffi::Op, nvshmemrs::ffi::Status;
 template <typename T> using array = nvshmemrs::symmetric_array<T>;
 
 namespace {
-
-nvshmemrs::runtime rt;
-int me = 0, n = 0, left = 0, right = 0;
-
-[[noreturn]] void fail(const std::string &what, const std::string &text) {
-    std::fprintf(stderr, "exchange: PE %d of %d: %s: %s\n", me, n, what.c_str(), text.c_str());
-    std::exit(1);
-}
 
 template <typename T, typename U> void same(const char *what, T found, U wanted) {
     if (found != T(wanted))
@@ -44,8 +34,6 @@ template <typename Call> void refused(Status wanted, const std::string &word, Ca
     }
     fail(word, "no error, where status " + std::to_string(static_cast<int>(wanted)) + " must be");
 }
-
-void barrier() { rt.world().barrier(); }
 
 template <typename T> void release(array<T> &memory) {
     barrier();
@@ -351,25 +339,15 @@ void leaks() {
 
 int main() {
     try {
-        rt = nvshmemrs::runtime::init();
-        me = rt.my_pe();
-        n = rt.n_pes();
-        left = (me + n - 1) % n;
-        right = (me + 1) % n;
-        std::string done;
-        const auto run = [&](const char *name, void (*scenario)()) {
-            scenario();
-            done += std::string(" ") + name;
-        };
-        run("halo", halo);
-        run("histogram", histogram);
-        run("types", types);
-        run("reductions", reductions);
-        run("signals", signals);
-        run("errors", errors);
-        run("leaks", leaks);
-        rt.finalize();
-        std::printf("exchange ok PE %d of %d (C++):%s\n", me, n, done.c_str());
+        init();
+        ran("halo", halo);
+        ran("histogram", histogram);
+        ran("types", types);
+        ran("reductions", reductions);
+        ran("signals", signals);
+        ran("errors", errors);
+        ran("leaks", leaks);
+        finalize();
     } catch (const nvshmemrs::error &error) {
         fail("an error that was not due", error.what());
     }

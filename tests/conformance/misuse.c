@@ -2,32 +2,11 @@
 // argument and the value; nothing is written, no PE is stranded, and the job goes on. The same steps, in the same
 // order, are in misuse.cpp, misuse.jl and misuse.f90.
 
-#include <nvshmemrs.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static nvshmemrs_runtime_t rt;
-static int32_t me, n;
-
-static void check(int holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "misuse: PE %d of %d: failed: %s\n", (int)me, (int)n, what);
-        exit(1);
-    }
-}
-
-static void must(int32_t status, const char *call) {
-    if (status != NVSHMEMRS_SUCCESS) {
-        fprintf(stderr, "misuse: PE %d of %d: %s: status %d: %s\n", (int)me, (int)n, call, (int)status,
-                nvshmemrs_last_error());
-        exit(1);
-    }
-}
+#define PROGRAM "misuse"
+#include "common.h"
 
 // `call` must come to `wanted`, and the message must have both words in it: the names are those of C.
-static void expect(int32_t status, int32_t wanted, const char *word, const char *value, const char *call) {
+static void expect_error(int32_t status, int32_t wanted, const char *word, const char *value, const char *call) {
     const char *text = nvshmemrs_last_error();
     if (status != wanted || !strstr(text, word) || !strstr(text, value)) {
         fprintf(stderr, "misuse: PE %d of %d: %s: status %d (expected %d), message \"%s\" (expected %s and %s in it)\n",
@@ -36,9 +15,7 @@ static void expect(int32_t status, int32_t wanted, const char *word, const char 
     }
 }
 
-#define CHECK(what) check((what), #what)
-#define MUST(call) must((call), #call)
-#define EXPECT(wanted, word, value, call) expect((call), NVSHMEMRS_ERROR_##wanted, word, value, #call)
+#define EXPECT(wanted, word, value, call) expect_error((call), NVSHMEMRS_ERROR_##wanted, word, value, #call)
 
 enum { COUNT = 8 };
 
@@ -47,9 +24,7 @@ int main(void) {
     EXPECT(NOT_INITIALIZED, "runtime", "", nvshmemrs_my_pe(0, &nobody));
     CHECK(nobody == -5);
 
-    MUST(nvshmemrs_init(NULL, &rt));
-    MUST(nvshmemrs_my_pe(rt, &me));
-    MUST(nvshmemrs_n_pes(rt, &n));
+    init();
     CHECK(n >= 2); // a mismatch takes two
     char too_high[16];
     snprintf(too_high, sizeof too_high, "%d", (int)n);

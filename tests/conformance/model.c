@@ -2,62 +2,19 @@
 // made by a split, streams and events, memory that changes its size or comes from elsewhere. A check that fails prints the
 // value that it found. The same steps, in the same order, are in the programs of this name in the other languages.
 
-#include <nvshmemrs.h>
+#define PROGRAM "model"
+#include "common.h"
 
 #include <complex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define WORLD NVSHMEMRS_TEAM_WORLD
-
-static nvshmemrs_runtime_t rt;
-static int32_t me, n, left, right;
+static int32_t left, right;
 static char done[200];
 
-static void fail(const char *what, const char *text) {
-    fprintf(stderr, "model: PE %d of %d: %s: %s\n", (int)me, (int)n, what, text);
-    exit(1);
-}
-
-static void expect(int32_t status, int32_t wanted, const char *call) {
-    if (status != wanted) {
-        char text[640];
-        snprintf(text, sizeof text, "status %d, not %d: %s", (int)status, (int)wanted, nvshmemrs_last_error());
-        fail(call, text);
-    }
-}
-
-// All numbers here are small enough to be exact as double.
-static void same(const char *what, int index, double found, double wanted) {
-    if (found != wanted) {
-        char text[120];
-        snprintf(text, sizeof text, "[%d] is %.17g, not %.17g", index, found, wanted);
-        fail(what, text);
-    }
-}
-
-#define MUST(call) expect((call), NVSHMEMRS_SUCCESS, #call)
-#define REFUSED(wanted, call) expect((call), NVSHMEMRS_ERROR_##wanted, #call)
 #define RUN(scenario) (scenario(), strcat(done, " " #scenario))
-#define SAME(found, wanted) same(#found, 0, (double)(found), (double)(wanted))
 #define ALL(what, i, count, found, wanted)                    \
     for (int i = 0; i < (count); i++) {                       \
         same(what, i, (double)(found), (double)(wanted));     \
     }
-
-static void barrier(void) { MUST(nvshmemrs_barrier(rt, WORLD)); }
-
-static void *allocate(size_t count, size_t bytes) {
-    void *memory = NULL;
-    MUST(nvshmemrs_calloc(rt, count, bytes, &memory));
-    return memory;
-}
-
-static void release(void *memory) {
-    barrier();
-    MUST(nvshmemrs_free(rt, memory));
-}
 
 // The last PE, the one before the one before it, and so on to PE 0 or 1; TEAM_INVALID on the others.
 static nvshmemrs_team_t split_back(int32_t *index) {
@@ -529,9 +486,7 @@ static void memory(void) {
 }
 
 int main(void) {
-    MUST(nvshmemrs_init(NULL, &rt));
-    MUST(nvshmemrs_my_pe(rt, &me));
-    MUST(nvshmemrs_n_pes(rt, &n));
+    init();
     left = (me + n - 1) % n;
     right = (me + 1) % n;
     SAME(nvshmemrs_thread_support(), NVSHMEMRS_THREAD_MULTIPLE);

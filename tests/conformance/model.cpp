@@ -2,17 +2,15 @@
 // made by a split, streams and events, memory that changes its size or comes from elsewhere. A check that fails prints the
 // value that it found. The same steps, in the same order, are in the programs of this name in the other languages.
 
-#include <nvshmemrs/nvshmemrs.hpp>
+#define PROGRAM "model"
+#include "common.hpp"
 
 #include <array>
 #include <complex>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <limits>
 #include <optional>
-#include <string>
 #include <vector>
 
 using nvshmemrs::symmetric_array, nvshmemrs::symmetric_span, nvshmemrs::exclude, nvshmemrs::team;
@@ -23,14 +21,6 @@ using nvshmemrs::ffi::Status;
 namespace TeamConfigMask = nvshmemrs::ffi::TeamConfigMask;
 
 namespace {
-
-nvshmemrs::runtime rt;
-std::int32_t me = 0, n = 0, left = 0, right = 0;
-
-void fail(const std::string &what, const std::string &text) {
-    std::fprintf(stderr, "model: PE %d of %d: %s: %s\n", me, n, what.c_str(), text.c_str());
-    std::exit(1);
-}
 
 // `call` must fail with `wanted`.
 template <typename Call> void refused(Status wanted, const char *what, Call &&call) {
@@ -67,8 +57,6 @@ template <typename T> void same_parts(const char *what, int index, std::complex<
     for (int i = 0; i < (count); i++) {                                               \
         same(what, i, static_cast<double>(found), static_cast<double>(wanted));       \
     }
-
-void barrier() { rt.world().barrier(); }
 
 template <typename T> symmetric_array<T> allocate(std::size_t count) { return symmetric_array<T>(rt, count); }
 
@@ -483,18 +471,9 @@ void atomics() {
 }
 
 void run() {
-    rt = nvshmemrs::runtime::init();
-    me = rt.my_pe();
-    n = rt.n_pes();
-    left = (me + n - 1) % n;
-    right = (me + 1) % n;
+    init();
     SAME(nvshmemrs::ffi::thread_support() == nvshmemrs::ffi::Thread::Multiple, true);
 
-    std::string done;
-    const auto ran = [&](const char *name, void (*scenario)()) {
-        scenario();
-        done += std::string(" ") + name;
-    };
     ran("teams", teams);
     ran("strided", strided);
     ran("atomics", atomics);
@@ -504,8 +483,7 @@ void run() {
     ran("memory", memory);
 
     SAME(rt.heap_stats().allocations, 0);
-    rt.finalize();
-    std::printf("model ok PE %d of %d (C++):%s\n", me, n, done.c_str());
+    finalize();
 }
 
 } // namespace

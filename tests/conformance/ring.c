@@ -1,41 +1,8 @@
 // Every PE talks to its neighbours with every kind of operation, and looks at what was written and at what lies
 // beside it: the short program of the tests on several hosts and on GPUs.
 
-#include <nvshmemrs.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static nvshmemrs_runtime_t rt;
-static int32_t me, n;
-
-static void check(int holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "ring: PE %d of %d: failed: %s\n", (int)me, (int)n, what);
-        exit(1);
-    }
-}
-
-static void must(int32_t status, const char *call) {
-    if (status != NVSHMEMRS_SUCCESS) {
-        fprintf(stderr, "ring: PE %d of %d: %s: status %d: %s\n", (int)me, (int)n, call, (int)status,
-                nvshmemrs_last_error());
-        exit(1);
-    }
-}
-
-#define CHECK(what) check((what), #what)
-#define MUST(call) must((call), #call)
-
-static void barrier(void) { MUST(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD)); }
-
-static void *allocate(size_t count, size_t bytes) {
-    void *memory = NULL;
-    MUST(nvshmemrs_calloc(rt, count, bytes, &memory));
-    CHECK(memory != NULL);
-    return memory;
-}
+#define PROGRAM "ring"
+#include "common.h"
 
 static void put_with_signal(int32_t left, int32_t right) {
     double *field = allocate(10, sizeof *field);

@@ -50,7 +50,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     // Every length of memory is fine to ask about, and so is every address.
     ("is_symmetric", "bytes"),
     ("is_symmetric", "ptr"),
-    // What a pool's allocation refuses of them is malloc's to refuse, and on host memory there are no pools; the others are there because
+    // An invalid size of a pool's allocation is refused by malloc, and on host memory there are no pools; the others are there because
     // torch passes them.
     ("pool_reserve", "bytes"),
     ("pool_alloc", "bytes"),
@@ -64,7 +64,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("team_split_2d", "yconfig_mask"),
 ];
 
-/// What the table lacks still: it is printed, so that nobody takes it for tested.
+/// The functions that the table still lacks: they are printed, so that no reader believes that they are tested.
 const MISSING: &[&str] = &["team_init", "team_get_config"];
 
 #[test]

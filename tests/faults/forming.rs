@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempPath};
 
-/// What is promised, from the end of a PE to the errors of those that wait for it.
+/// The promised time from the end of a PE to the errors of the PEs that wait for it.
 const NOTICED: Duration = Duration::from_secs(2);
 
 /// A job of `n_pes` shells; `$0` is the program that joins, `$1` what is given here.

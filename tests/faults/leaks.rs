@@ -1,4 +1,4 @@
-//! What is not freed is listed; destructors wait for nobody; nothing grows; nothing is left behind. Finalizers of Rust are in
+//! Memory that is not freed is listed; destructors do not wait; nothing grows; nothing is left behind. Finalizers of Rust are in
 //! `core/tests/finalizers.rs`, those of Python in `bindings/python/tests/test_leaks.py`.
 
 use nvshmemrs_tests::{
@@ -214,7 +214,7 @@ fn objects_that_were_moved_from_own_nothing() {
 
 // ---- rounds ------------------------------------------------------------------------------------------------------------
 
-/// What may be more at the end than in the warm state: KiB, descriptors, threads, mappings. The allocator of the C library keeps
+/// The allowed growth from the warm state to the end: KiB, descriptors, threads, mappings. The allocator of the C library keeps
 /// some pages back, and glues or splits mappings.
 const GROWTH: [(&str, i64); 4] = [
     ("resident", 256),

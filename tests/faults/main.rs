@@ -34,7 +34,7 @@ struct Came {
     text: String,
 }
 
-/// What `output` says a call came to; `what` starts its line.
+/// The result of a call in `output`; `what` starts the line.
 #[track_caller]
 fn came(output: &Output, what: &str) -> Came {
     let parse = |line: &str| {

@@ -15,7 +15,7 @@ use std::time::Duration;
 const PE_DIED: i32 = 15;
 const BOOTSTRAP: i32 = 18;
 const PE_STOPPED: i32 = 26;
-/// What a stopped PE exits with when it goes on.
+/// The exit status of a stopped PE when it continues.
 const WENT_ON: i32 = 77;
 /// Jobs at a time: they mostly wait.
 const AT_A_TIME: usize = 6;
@@ -139,7 +139,7 @@ impl Fault {
         self.operation == "init" && pe == self.n_pes - 1
     }
 
-    /// What a survivor has said is what it must say; the milliseconds until it knew.
+    /// Checks the output of a survivor; returns the milliseconds until it knew.
     fn judge(&self, pe: u32, output: &Output) -> f64 {
         let describe = || format!("{self:?}, PE {pe}\n{}", output.describe());
         let came = came(output, &format!("PE {pe}: "));

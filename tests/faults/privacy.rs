@@ -1,4 +1,4 @@
-//! What belongs to a job stays with it: the secret is in no command line and no message, and programs that a PE starts get none of the
+//! The job's secret is in no command line and no message, and programs that a PE starts get none of the
 //! library's descriptors.
 
 use nvshmemrs_tests::held::{Held, children};
@@ -94,7 +94,7 @@ fn leaking(pid: u32) -> Vec<String> {
         let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default();
         let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
         let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-        // One that is gone by now is none to worry about.
+        // A process that has ended by now does not count.
         flags.is_none_or(|flags| flags & 0o2_000_000 != 0)
     };
     links(format!("/proc/{pid}/fd"))
@@ -160,7 +160,7 @@ fn every_descriptor_closes_on_exec_while_the_job_comes_together() {
 
 #[test]
 fn a_program_that_a_pe_starts_sees_nothing_of_ours() {
-    // What whoever started the tests has left open is inherited by all, and none of ours.
+    // Descriptors that the starter of the tests has left open are inherited by all processes; they are not the library's.
     let own: BTreeSet<_> = links("/proc/self/fd")
         .into_iter()
         .map(|(_, to)| to)

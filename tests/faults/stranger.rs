@@ -1,4 +1,4 @@
-//! What somebody might do to a job who is no part of it; the tests in `tests/strangers.rs` start it, also as another user.
+//! Attacks of a process that is no part of a job; the tests in `tests/strangers.rs` start it, also as another user.
 //!
 //!   connect NAME COUNT WHAT   connections to @NAME that say WHAT: nothing, half a message, a byte a second, garbage
 //!   flood NAME                connects and hangs up, again and again

@@ -1,4 +1,4 @@
-//! Who is no part of a job cannot join, read, stop or hold it up: other users of the machine, and processes of the same user without the
+//! Strangers to a job cannot join, read, stop or hold it up: other users of the machine, and processes of the same user without the
 //! job's secret. `SECURITY.md` says what is promised.
 
 use nvshmemrs::UniqueId;
@@ -225,7 +225,7 @@ fn flooded(nobody: Option<&Nobody>) -> String {
         log.contains("hung up before it had introduced itself"),
         "{log}"
     );
-    // What is logged is bounded.
+    // The log is bounded.
     assert!(log.lines().count() < 20, "{log}");
     drop(floods);
     log

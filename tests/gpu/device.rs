@@ -2,7 +2,7 @@
 //! as strict, and `programs/fake_nvrtc.c`. What only a GPU shows, kernels above all, is left to machines that have one.
 
 use nvshmemrs_tests::fakes::{driver_is_here, with_fakes};
-use nvshmemrs_tests::{Output, compile_c, launcher, left_out, run, workspace};
+use nvshmemrs_tests::{Output, compile_c, launcher, left_out, program, run};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn pes_that_share_a_gpu_have_teams() {
             output.assert_stdout(&format!("PE {pe}: {team} {members}\n"));
         }
     }
-    let program = compile_c(&workspace().join("tests/programs/device_teams.c"));
+    let program = compile_c(&program("device_teams.c"));
     let mut command = launcher(4, &[]);
     command.arg(&program);
     let output = run(&mut prepared(command, &settings), SLOW);
@@ -134,10 +134,10 @@ fn pes_that_share_a_gpu_have_teams() {
     }
 }
 
-/// What kernels of the program's get, in GPU memory; `state.rs` has the same for host memory.
+/// The state for the program's kernels, in GPU memory; `state.rs` has the same for host memory.
 #[test]
 fn kernels_find_the_job_and_its_teams_in_gpu_memory() {
-    let program = compile_c(&workspace().join("tests/programs/device_state.c"));
+    let program = compile_c(&program("device_state.c"));
     for (n, part, check) in [
         (1, "tables", "0"),
         (3, "tables", "0"),
@@ -227,7 +227,7 @@ fn all_learn_why_one_cannot_join() {
 
 #[test]
 fn memory_of_the_programs_is_registered_where_it_is() {
-    let program = compile_c(&workspace().join("tests/programs/device_register.c"));
+    let program = compile_c(&program("device_register.c"));
     for n in [1, 3] {
         let mut command = launcher(n, &[]);
         command.arg(&program);
@@ -259,10 +259,10 @@ fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
     output.assert_stdout("PE 1: status 2: PE 1 cannot have");
 }
 
-/// What PE 1 cannot do, or does instead, ends the others' calls with an error that names it, before any deadline.
+/// A failure of PE 1, or a different call of PE 1, ends the others' calls with an error that names PE 1, before any deadline.
 #[test]
 fn a_pe_that_cannot_go_on_strands_nobody() {
-    let program = compile_c(&workspace().join("tests/programs/stranded.c"));
+    let program = compile_c(&program("stranded.c"));
     for what in [
         "barrier",
         "malloc",
@@ -285,7 +285,7 @@ fn a_pe_that_cannot_go_on_strands_nobody() {
         println!("{what}");
         let mut command = launcher(3, &["--grace", "20"]);
         command.arg(&program).arg(what);
-        // What a driver that fails has not taken back is not looked at.
+        // Resources that a failing driver has not taken back do not count.
         let mut prepared = prepared(command, &[("NVSHMEMRS_TIMEOUT", "20")]);
         let output = run(prepared.env_remove("FAKE_CUDA_LEAKS"), SLOW);
         output.assert_success();
@@ -295,7 +295,7 @@ fn a_pe_that_cannot_go_on_strands_nobody() {
 /// Kernels that end because a PE has died are no success, also when nobody asks before they have ended.
 #[test]
 fn kernels_that_a_death_has_ended_are_no_success() {
-    let program = compile_c(&workspace().join("tests/programs/stranded.c"));
+    let program = compile_c(&program("stranded.c"));
     let mut command = launcher(3, &["--grace", "20"]);
     command.arg(&program).arg("killed");
     let output = run(&mut prepared(command, &[("NVSHMEMRS_TIMEOUT", "20")]), SLOW);

@@ -2,13 +2,12 @@
 //! `programs/device_engines.c`.
 
 use nvshmemrs_tests::fakes::with_fakes;
-use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
+use nvshmemrs_tests::{HANG, Output, compile_c, launcher, program, run};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::LazyLock;
 
-static PROGRAM: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_engines.c")));
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_engines.c")));
 
 fn passes(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
     let mut command = launcher(n, &[]);

@@ -234,8 +234,8 @@ const MUTANTS: [Mutant; 10] = [
     Mutant { from: "else store_release(word, value);", to: "else store_relaxed(word, value);", shows: "message thread" },
     // put_signal: the stores of the group's threads before the call belong to it.
     Mutant {
-        from: "    G::sync();\n    // What the group's threads have put",
-        to: "    // What the group's threads have put",
+        from: "    G::sync();\n    // The meeting orders the earlier puts",
+        to: "    // The meeting orders the earlier puts",
         shows: "message warp",
     },
     Mutant { from: "    nvshmemrs::device::fence();\n", to: "", shows: "fence" },

@@ -1,4 +1,4 @@
-//! What kernels get of a heap in host memory: functions of the header for kernels, compiled for the CPU. `device.rs` has the same for GPU
+//! The state for kernels of a heap in host memory: functions of the header for kernels, compiled for the CPU. `device.rs` has the same for GPU
 //! memory.
 
 use nvshmemrs_tests::{HANG, Output, compile_c, launcher, program, run};

@@ -3,7 +3,7 @@
 
 use nvshmemrs_tests::fakes::{fakes, with_fakes};
 use nvshmemrs_tests::promise;
-use nvshmemrs_tests::{HANG, Output, compile_c, compile_shared, launcher, run, workspace};
+use nvshmemrs_tests::{HANG, Output, compile_c, compile_shared, launcher, program, run};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,17 +13,13 @@ use std::time::Duration;
 /// A process ends with it if it has not given everything back to the driver.
 const LEAKED: i32 = 77;
 
-static PROGRAM: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_streams.c")));
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_streams.c")));
 
-static BESIDE: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_beside.c")));
+static BESIDE: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_beside.c")));
 
-static LET_GO: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_let_go.c")));
+static LET_GO: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_let_go.c")));
 
-static HELD: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_held.c")));
+static HELD: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_held.c")));
 
 /// The GPU has as many queues for streams as CUDA_DEVICE_MAX_CONNECTIONS says, and the driver waits for kernels wherever it may.
 const QUEUES: [(&str, &str); 2] = [("FAKE_CUDA_QUEUES", "1"), ("FAKE_CUDA_BUSY", "1")];
@@ -98,7 +94,7 @@ fn calls_that_come_again_each_do_their_own_work() {
     passes("repeated", 3);
 }
 
-/// What the library has for calls that come again was made when nothing waited.
+/// The library makes its resources for repeated calls at a time when no call waits.
 #[test]
 fn calls_that_come_again_on_many_streams_do_not_wait_for_another_one() {
     for n in [1, 2] {
@@ -242,7 +238,7 @@ fn finalize_is_announced_while_a_stream_still_waits() {
     }
 }
 
-/// What cannot be given back is kept, and the driver is not called where it must not be.
+/// Resources that cannot be given back are kept, and the driver is not called where calls are forbidden.
 #[test]
 fn memory_stays_mapped_where_something_may_still_use_it() {
     for part in ["stuck", "function"] {
@@ -300,7 +296,7 @@ fn letting_a_stream_go_does_not_wait_for_another_one_that_is_full() {
     lets_go("full", 1, &[("FAKE_CUDA_ROOM", "64")]);
 }
 
-/// What the driver gave it for launches is given back meanwhile.
+/// Memory that the driver has allocated for launches is given back meanwhile.
 #[test]
 fn a_stream_can_go_while_another_one_waits() {
     for n in [1, 2, 4] {
@@ -327,7 +323,6 @@ fn gpus_without_native_atomics_between_them_are_refused_by_name() {
 fn traced_calls_are_ranges_of_nvtx() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [trace, ranges] = ["t.json", "ranges"].map(|name| folder.path().join(name));
-    let program = |name: &str| workspace().join("tests/programs").join(name);
     let library = compile_shared(&program("fake_nvtx.c"));
     symlink(library, folder.path().join("libnvToolsExt.so.1")).expect("a link");
     let mut command = launcher(

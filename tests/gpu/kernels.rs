@@ -230,7 +230,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What the PEs get on host memory.
+/// The results of the PEs on host memory.
 fn on_the_host(case: &Case) -> Vec<Vec<u8>> {
     let results = Mutex::new(vec![Vec::new(); case.n]);
     local::run(case.n as i32, |rt| {

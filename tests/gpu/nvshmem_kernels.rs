@@ -96,7 +96,7 @@ fn units_of_a_program_and_of_a_library_get_the_state() {
     }
 }
 
-/// What programs with the header see of a mistake in how PEs, units and headers go together.
+/// The errors that programs with the header get for a wrong combination of PEs, units and headers.
 #[test]
 fn units_that_cannot_get_the_state_are_refused() {
     let library = bin("libnvshmemrs_nvshmem.so").display().to_string();

@@ -1,15 +1,14 @@
 //! The tuning file and the multiprocessors of collectives, against the stand-in for libcuda, which says what was launched.
 
 use nvshmemrs_tests::fakes::with_fakes;
-use nvshmemrs_tests::{HANG, Output, bin, compile_c, launcher, run, workspace};
+use nvshmemrs_tests::{HANG, Output, bin, compile_c, launcher, program, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-static PROGRAM: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_tuning.c")));
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_tuning.c")));
 
 fn sums(n: u32, settings: &[(&str, &str)]) -> Output {
     let mut command = launcher(n, &[]);

@@ -195,7 +195,7 @@ fn a_gpu_that_is_held_up_holds_up_no_signs_of_life() {
     );
 }
 
-/// What waits for it ends: a collective, and what is on a stream.
+/// A collective and the operations of a stream end, which wait for it.
 #[test]
 fn a_pe_that_dies_is_named() {
     let program = compile_c(&program("device_hosts.c"));

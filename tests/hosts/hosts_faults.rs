@@ -238,7 +238,7 @@ impl Cable {
             ip(&format!("-n {name} link set cable up")).assert_success();
             ip(&format!("-n {name} link set lo up")).assert_success();
         }
-        // What mpirun takes for ssh.
+        // The program that mpirun uses as ssh.
         let agent = format!(
             "#!/bin/sh\ncase $1 in 10.77.7.1) n={a};; *) n={b};; esac; shift\nexec ip netns exec $n unshare -u sh -c \"hostname $n; $*\"\n"
         );

@@ -31,9 +31,9 @@ struct Piece {
 struct Mutant {
     /// The item it lies in, as in [`Piece::items`].
     item: &'static str,
-    /// What stands there.
+    /// The text in the core.
     find: &'static str,
-    /// What stands there in the model.
+    /// The text in the model.
     put: &'static str,
 }
 

@@ -1,111 +1,70 @@
 //! Programs of NVSHMEM's names for host code: `include/nvshmem.h`, `include/nvshmemx.h` and `libnvshmemrs_nvshmem.so`.
 
-use nvshmemrs_tests::compile::{compile_as, compile_mpi};
-use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::compile::compile_mpi;
+use nvshmemrs_tests::fakes::with_fakes;
 use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::names::{expand, exported};
-use nvshmemrs_tests::{HANG, Output, bin, launcher, program, run, workspace};
+use nvshmemrs_tests::standard::{Mistake, Standard, same};
+use nvshmemrs_tests::{HANG, bin, launcher, program, run, workspace};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How programs are linked with the library.
-fn linked() -> [String; 2] {
-    let library = bin("libnvshmemrs_nvshmem.so").display().to_string();
-    ["-Wl,--no-as-needed".into(), library]
-}
-
-/// Compiles a program of `programs/nvshmem` under a name of its own, with further options.
-#[track_caller]
-fn compiled(name: &str, as_name: &str, options: &[&str]) -> PathBuf {
-    let linked = linked();
-    let options = [options, &linked.each_ref().map(String::as_str)].concat();
-    let source = program(&format!("nvshmem/{name}"));
-    compile_as(&source, &format!("nvshmem-{as_name}"), &options)
-}
-
-/// Every PE says that all was as expected.
-#[track_caller]
-fn same(output: &Output, n_pes: u32) {
-    output.assert_success();
-    let said = output.stdout.lines();
-    let said = said.filter(|line| line.ends_with(": same")).count();
-    assert_eq!(said, n_pes as usize, "{}", output.describe());
-}
-
-/// A job with the heap in host memory, also where there is a GPU.
-fn job(n_pes: u32, options: &[&str]) -> Command {
-    let mut command = launcher(n_pes, options);
-    command.env("NVSHMEMRS_MEMORY", "host");
-    command
-}
-
-#[track_caller]
-fn conforms(name: &str) {
-    let program = compiled(&format!("{name}.c"), name, &[]);
-    for n_pes in 1..=4 {
-        same(&run(job(n_pes, &[]).arg(&program), HANG), n_pes);
-    }
-}
+/// Jobs have the heap in host memory, also where there is a GPU.
+const NVSHMEM: Standard = Standard {
+    prefix: "nvshmem",
+    variables: &[("NVSHMEMRS_MEMORY", "host")],
+};
 
 #[test]
 fn remote_memory_access() {
-    conforms("rma");
+    NVSHMEM.conforms("rma");
 }
 
 #[test]
 fn atomics() {
-    conforms("atomics");
+    NVSHMEM.conforms("atomics");
 }
 
 #[test]
 fn waits_on_streams() {
-    conforms("waits");
+    NVSHMEM.conforms("waits");
 }
 
 #[test]
 fn collectives() {
-    conforms("collectives");
+    NVSHMEM.conforms("collectives");
 }
 
 #[test]
 fn setup_memory_and_teams() {
-    conforms("teams");
+    NVSHMEM.conforms("teams");
 }
 
 #[test]
 fn threads() {
-    conforms("threads");
+    NVSHMEM.conforms("threads");
 }
 
-/// A program that no launcher has started is one PE.
 #[test]
 fn without_a_launcher() {
-    let program = compiled("teams.c", "teams-alone", &[]);
-    let mut command = Command::new(program);
-    same(&run(command.env("NVSHMEMRS_MEMORY", "host"), HANG), 1);
+    NVSHMEM.conforms_without_a_launcher();
 }
 
 #[test]
 fn under_the_checker() {
-    let program = compiled("atomics.c", "atomics-check", &[]);
-    same(&run(job(3, &["--check"]).arg(program), HANG * 2), 3);
+    let program = NVSHMEM.compiled("atomics.c", "atomics-check", &[]);
+    same(&run(NVSHMEM.job(3, &["--check"]).arg(program), HANG * 2), 3);
 }
 
-/// Across hosts every operation is a message.
 #[test]
 fn on_two_hosts() {
-    for name in ["rma", "atomics", "collectives", "waits", "teams"] {
-        let program = compiled(&format!("{name}.c"), &format!("{name}-hosts"), &[]);
-        let hosts = [host("a", 2), host("b", 1)];
-        let mut command = mpirun(&[], &hosts, &[program.into()]);
-        same(&run(command.env("NVSHMEMRS_MEMORY", "host"), HANG * 3), 3);
-    }
+    NVSHMEM.conform_on_two_hosts(&["rma", "atomics", "collectives", "waits", "teams"]);
 }
 
 #[test]
 fn communicators_and_unique_ids() {
-    let linked = linked();
+    let linked = NVSHMEM.linked();
     let options = linked.each_ref().map(String::as_str);
     let program = compile_mpi(&program("nvshmem/mpi.c"), "nvshmem-mpi", &options);
     let two = [host("a", 2), host("b", 1)];
@@ -118,12 +77,7 @@ fn communicators_and_unique_ids() {
 
 /// A command that sees the stand-in for libcuda, which ends a process that has not given everything back.
 fn with_gpus(mut command: Command, devices: &str) -> Command {
-    command
-        .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"))
-        .env_remove("CUDA_HOME")
-        .env_remove("CUDA_PATH")
-        .env_remove("VIRTUAL_ENV")
+    with_fakes(&mut command)
         .env_remove("NVSHMEMRS_MEMORY")
         .env("FAKE_CUDA_LEAKS", "1")
         .env("FAKE_CUDA_DEVICES", devices);
@@ -133,14 +87,14 @@ fn with_gpus(mut command: Command, devices: &str) -> Command {
 /// The second stage takes the GPU that the program has chosen by then, whatever the others have done.
 #[test]
 fn init_has_two_stages_where_there_are_gpus() {
-    let program = compiled("stages.c", "stages", &[]);
+    let program = NVSHMEM.compiled("stages.c", "stages", &[]);
     for devices in ["1", "2", "3"] {
         for how in ["later", "now", "mixed", "told"] {
             let mut command = with_gpus(launcher(2, &[]), devices);
             same(&run(command.arg(&program).arg(how), HANG * 2), 2);
         }
     }
-    let threads = compiled("stage_threads.c", "stage-threads", &[]);
+    let threads = NVSHMEM.compiled("stage_threads.c", "stage-threads", &[]);
     let mut command = with_gpus(Command::new(threads), "2");
     same(&run(&mut command, HANG * 2), 2);
 }
@@ -148,7 +102,7 @@ fn init_has_two_stages_where_there_are_gpus() {
 /// What is wrong with the second stage is said of the call that needed it.
 #[test]
 fn a_second_stage_that_fails_names_the_line_of_the_program() {
-    let program = compiled("stages.c", "stages-fail", &[]);
+    let program = NVSHMEM.compiled("stages.c", "stages-fail", &[]);
     let mut command = with_gpus(launcher(2, &[]), "2");
     command
         .args([program.as_os_str(), "later".as_ref()])
@@ -164,7 +118,7 @@ fn a_second_stage_that_fails_names_the_line_of_the_program() {
 /// A PE ends the job although another of its threads is in a stage of init, and waits for the other PEs.
 #[test]
 fn the_job_ends_while_a_thread_completes_init() {
-    let program = compiled("stage_errors.c", "stage-errors", &[]);
+    let program = NVSHMEM.compiled("stage_errors.c", "stage-errors", &[]);
     for (how, code) in [("exit", 7), ("report", 1), ("init", 7)] {
         let mut command = with_gpus(launcher(2, &[]), "2");
         let output = run(command.arg(&program).arg(how), HANG);
@@ -178,7 +132,7 @@ fn the_job_ends_while_a_thread_completes_init() {
 /// The status and the reason of a second stage that has failed are those of all later calls.
 #[test]
 fn a_second_stage_that_fails_is_remembered() {
-    let program = compiled("stage_errors.c", "stage-errors-return", &[]);
+    let program = NVSHMEM.compiled("stage_errors.c", "stage-errors-return", &[]);
     let mut command = with_gpus(launcher(2, &[]), "2");
     command
         .args([program.as_os_str(), "returns".as_ref()])
@@ -190,7 +144,7 @@ fn a_second_stage_that_fails_is_remembered() {
 /// A driver that is there and fails is an error. One without a GPU is none: the heap is in host memory.
 #[test]
 fn a_driver_that_fails_is_an_error_of_init() {
-    let program = compiled("teams.c", "teams-driver", &[]);
+    let program = NVSHMEM.compiled("teams.c", "teams-driver", &[]);
     let job = |name: &str, value: &str| {
         let mut command = with_gpus(Command::new(&program), "0");
         run(command.env(name, value), HANG)
@@ -307,84 +261,40 @@ fn cxx_with_and_without_cudas_types() {
     let with: Vec<&str> = with.iter().map(String::as_str).collect();
     for (name, options) in [("without", &[][..]), ("with", &with)] {
         let options = [&["-std=c++11", "-Wpedantic"], options].concat();
-        let made = compiled("types.cpp", &format!("types-{name}"), &options);
-        same(&run(job(3, &[]).arg(made), HANG), 3);
+        let made = NVSHMEM.compiled("types.cpp", &format!("types-{name}"), &options);
+        same(&run(NVSHMEM.job(3, &[]).arg(made), HANG), 3);
     }
 }
 
-#[track_caller]
-fn misuse(mistake: &str, n_pes: u32) -> Output {
-    let program = compiled("misuse.c", "misuse", &[]);
-    let words = [program.as_os_str(), mistake.as_ref()];
-    run(job(n_pes, &[]).args(words), HANG)
-}
-
-/// Mistakes: the function that is named, and words of the reason.
+/// Mistakes in functions that only NVSHMEM has, or that it takes otherwise.
 #[rustfmt::skip]
-const MISTAKES: &[(&str, &str, &str)] = &[
-    ("before init", "nvshmem_long_p", "it was called before `nvshmem_init`"),
-    ("my_pe before init", "nvshmem_my_pe", "it was called before `nvshmem_init`"),
+const MISTAKES: &[Mistake] = &[
     ("malloc before init", "nvshmem_malloc", "it was called before `nvshmem_init`"),
     ("stream before init", "nvshmemx_barrier_all_on_stream", "it was called before `nvshmem_init`"),
-    ("finalize before init", "nvshmem_finalize", "it was called before `nvshmem_init`"),
-    ("after finalize", "nvshmem_long_put", "it was called after `nvshmem_finalize`"),
-    ("once more", "nvshmem_finalize", "once more than `nvshmem_init`"),
-    ("pe", "nvshmem_long_put", "`pe` is PE 2"),
     ("static", "nvshmem_long_p", "`nvshmemrs_static_data_register()`"),
-    ("stack collective", "nvshmem_long_sum_reduce", "outside the symmetric heap"),
-    ("bounds", "nvshmem_long_put", "past the end of the allocation"),
-    ("overflow", "nvshmem_long_put", "18446744073709551615 bytes"),
-    ("null", "nvshmem_long_get", "`NULL`"),
-    ("alignment", "nvshmem_int_atomic_inc", "multiple of 4"),
     ("half alignment", "nvshmemx_half_atomic_add", "multiple of 2"),
     ("signal", "nvshmemx_signal_op", "`sig_op` is 3; it must be `NVSHMEM_SIGNAL_SET`"),
-    ("destroyed team", "nvshmem_team_n_pes", "it was destroyed"),
     ("collective of a destroyed team", "nvshmem_team_destroy", "it was destroyed"),
     ("no team", "nvshmem_team_n_pes", "never made"),
-    ("predefined team", "nvshmem_team_destroy", "WORLD"),
     ("stream", "nvshmemx_barrier_all_on_stream", "with the heap in host memory"),
     ("queued", "nvshmem_finalize", "`pe` is PE 2"),
     ("flags", "nvshmemx_buffer_register_symmetric", "it must be 0"),
-    ("free", "nvshmem_free", "the start of a live symmetric allocation"),
 ];
 
 #[test]
 fn a_mistake_ends_the_job_and_names_function_line_and_reason() {
-    for (mistake, function, reason) in MISTAKES {
-        let output = misuse(mistake, 2);
-        output
-            .assert_code(1)
-            .assert_stderr(&format!("{function} at "));
-        output.assert_stderr("misuse.c:").assert_stderr(reason);
-        // Once in a process.
-        let reports = output.stderr.lines();
-        let reports = reports.filter(|line| line.starts_with("nvshmemrs: "));
-        assert!((1..=2).contains(&reports.count()), "{}", output.describe());
-    }
-    same(&misuse("attributes", 2), 2);
+    NVSHMEM.reports_mistakes(MISTAKES);
+    same(&NVSHMEM.misuse("attributes", 2), 2);
 }
 
 #[test]
 fn on_error_return_goes_on() {
-    let program = compiled("misuse.c", "misuse-returns", &[]);
-    for (mistake, words) in [("pe", "PE 2"), ("free", "live symmetric allocation")] {
-        let mut command = job(2, &[]);
-        command
-            .args([program.as_os_str(), mistake.as_ref()])
-            .env("NVSHMEMRS_ON_ERROR", "return");
-        let output = run(&mut command, HANG);
-        output.assert_stdout("PE 0 goes on: ").assert_stdout(words);
-        assert!(!output.stderr.contains("nvshmem_"), "{}", output.describe());
-    }
+    NVSHMEM.goes_on_after(&[("pe", "PE 2"), ("free", "live symmetric allocation")]);
 }
 
 #[test]
 fn global_exit_ends_all_processes_whatever_they_do() {
-    let output = misuse("global_exit", 3);
-    output.assert_code(7);
-    for pe in 0..3 {
-        output.assert_stdout(&format!("PE {pe} has something to say"));
-    }
+    NVSHMEM.global_exit_ends_all();
 }
 
 #[test]

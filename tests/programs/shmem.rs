@@ -1,45 +1,22 @@
 //! Programs of OpenSHMEM's names: `include/shmem.h` and `libnvshmemrs_shmem.so`.
 
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::names::{expand, exported};
-use nvshmemrs_tests::{HANG, Output, bin, bin_dir, launcher, left_out, program, run};
+use nvshmemrs_tests::standard::{Mistake, Standard, reports, same};
+use nvshmemrs_tests::{HANG, bin, bin_dir, launcher, left_out, program, run};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::Command;
 
-/// Compiles a program of `programs/shmem` under a name of its own, with further options.
-#[track_caller]
-fn compiled(name: &str, as_name: &str, options: &[&str]) -> PathBuf {
-    let library = bin("libnvshmemrs_shmem.so").display().to_string();
-    let options = [options, &["-Wl,--no-as-needed", &library]].concat();
-    compile_as(
-        &program(&format!("shmem/{name}")),
-        &format!("shmem-{as_name}"),
-        &options,
-    )
-}
-
-/// Every PE says that all was as expected.
-#[track_caller]
-fn same(output: &Output, n_pes: u32) {
-    output.assert_success();
-    let said = output
-        .stdout
-        .lines()
-        .filter(|line| line.ends_with(": same"))
-        .count();
-    assert_eq!(said, n_pes as usize, "{}", output.describe());
-}
+const SHMEM: Standard = Standard {
+    prefix: "shmem",
+    variables: &[],
+};
 
 #[track_caller]
 fn conforms(name: &str) {
-    let program = compiled(&format!("{name}.c"), name, &[]);
-    for n_pes in 1..=4 {
-        same(&run(launcher(n_pes, &[]).arg(&program), HANG), n_pes);
-    }
+    SHMEM.conforms(name);
     // Every call goes to the library.
-    let outside = compiled(
+    let outside = SHMEM.compiled(
         &format!("{name}.c"),
         &format!("{name}-no-inline"),
         &["-DNVSHMEMRS_SHMEM_NO_INLINE"],
@@ -79,14 +56,14 @@ fn active_sets() {
 
 #[test]
 fn a_pe_is_in_256_active_sets() {
-    let program = compiled("many_sets.c", "many_sets", &[]);
+    let program = SHMEM.compiled("many_sets.c", "many_sets", &[]);
     same(&run(launcher(32, &[]).arg(program), HANG), 32);
 }
 
 /// The program is compiled with debug information, so that the names of inlined functions are known, too.
 #[test]
 fn the_wait_board_has_the_names_that_the_program_calls() {
-    let program = compiled("late.c", "late", &[]);
+    let program = SHMEM.compiled("late.c", "late", &[]);
     let output = run(launcher(3, &["--stall-after", "0.7"]).arg(program), HANG);
     same(&output, 3);
     output
@@ -124,15 +101,14 @@ fn c11_chooses_by_type() {
 fn cxx_chooses_by_type() {
     for standard in ["c++11", "c++20"] {
         let options = [&format!("-std={standard}"), "-Wpedantic", "-D_GNU_SOURCE"];
-        let made = compiled("generic.cpp", &format!("generic-{standard}"), &options);
+        let made = SHMEM.compiled("generic.cpp", &format!("generic-{standard}"), &options);
         same(&run(launcher(3, &[]).arg(made), HANG), 3);
     }
 }
 
-/// Across hosts every operation is a message.
 #[test]
 fn on_two_hosts() {
-    for name in [
+    SHMEM.conform_on_two_hosts(&[
         "rma",
         "atomics",
         "collectives",
@@ -140,14 +116,7 @@ fn on_two_hosts() {
         "teams",
         "new",
         "locks",
-    ] {
-        let program = compiled(&format!("{name}.c"), &format!("{name}-hosts"), &[]);
-        let hosts = [host("a", 2), host("b", 1)];
-        same(
-            &run(&mut mpirun(&[], &hosts, &[program.into()]), HANG * 3),
-            3,
-        );
-    }
+    ]);
 }
 
 /// The programs say the same of another library, so they are no mirror of this one. It has OpenSHMEM 1.4; Debian's ends with a signal in
@@ -169,24 +138,19 @@ fn open_mpi_runs_the_same_programs() {
             .args(["--allow-run-as-root", "--oversubscribe", "-n", "2"])
             .arg(made);
         let output = run(&mut command, HANG * 3);
-        let said = output
-            .stdout
-            .lines()
-            .filter(|line| line.ends_with(": same"))
-            .count();
-        assert_eq!(said, 2, "{}", output.describe());
+        assert_eq!(reports(&output), 2, "{}", output.describe());
     }
 }
 
 #[test]
 fn under_the_checker_locks_order() {
-    let program = compiled("locks.c", "locks-check", &[]);
+    let program = SHMEM.compiled("locks.c", "locks-check", &[]);
     same(&run(launcher(3, &["--check"]).arg(program), HANG * 2), 3);
 }
 
 #[test]
 fn when_the_holder_of_a_lock_dies_waiters_learn_it() {
-    let program = compiled("locks.c", "locks-dies", &[]);
+    let program = SHMEM.compiled("locks.c", "locks-dies", &[]);
     let output = run(
         launcher(3, &[]).args([program.as_os_str(), "dies".as_ref()]),
         HANG,
@@ -197,40 +161,18 @@ fn when_the_holder_of_a_lock_dies_waiters_learn_it() {
     output.assert_stderr("PE 0 ");
 }
 
-#[track_caller]
-fn misuse(mistake: &str, n_pes: u32) -> Output {
-    let program = compiled("misuse.c", "misuse", &[]);
-    run(
-        launcher(n_pes, &[]).args([program.as_os_str(), mistake.as_ref()]),
-        HANG,
-    )
-}
-
-/// Mistakes: the function that is named, and words of the reason.
+/// Mistakes in functions that only OpenSHMEM has, or that it takes otherwise.
 #[rustfmt::skip]
-const MISTAKES: &[(&str, &str, &str)] = &[
-    ("before init", "shmem_long_p", "it was called before `shmem_init`"),
-    ("my_pe before init", "shmem_my_pe", "it was called before `shmem_init`"),
-    ("finalize before init", "shmem_finalize", "it was called before `shmem_init`"),
-    ("after finalize", "shmem_long_put", "it was called after `shmem_finalize`"),
+const MISTAKES: &[Mistake] = &[
     ("lock after finalize", "shmem_set_lock", "it was called after `shmem_finalize`"),
-    ("once more", "shmem_finalize", "once more than `shmem_init`"),
-    ("pe", "shmem_long_put", "`pe` is PE 2"),
     ("thread-local", "shmem_long_p", "it is a thread-local variable"),
     ("library", "shmem_int_p", "it is a variable of the shared library"),
-    ("stack collective", "shmem_long_sum_reduce", "outside the symmetric heap"),
-    ("bounds", "shmem_long_put", "past the end of the allocation"),
-    ("overflow", "shmem_long_put", "18446744073709551615 bytes"),
-    ("null", "shmem_long_get", "`NULL`"),
     ("cmp", "shmem_long_wait_until", "`SHMEM_CMP_EQ`"),
     ("signal", "shmem_long_put_signal", "`sig_op` is 3; it must be `SHMEM_SIGNAL_SET`"),
-    ("alignment", "shmem_int_atomic_inc", "multiple of 4"),
     ("ctx", "shmem_ctx_long_p", "SHMEM_CTX_INVALID"),
     ("destroyed ctx", "shmem_ctx_quiet", "a context that was destroyed"),
-    ("destroyed team", "shmem_team_n_pes", "it was destroyed"),
     ("ctx of a destroyed team", "shmem_ctx_long_p", "with its team"),
     ("pe of a team", "shmem_ctx_long_p", "the team of the context has 2 PEs"),
-    ("predefined team", "shmem_team_destroy", "WORLD"),
     ("default ctx", "shmem_ctx_destroy", "SHMEM_CTX_DEFAULT"),
     ("set", "shmem_barrier", "name no active set"),
     ("set without me", "shmem_barrier", "an active set without this PE"),
@@ -238,25 +180,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("lock", "shmem_set_lock", "outside the symmetric heap"),
     ("lock twice", "shmem_set_lock", "this thread holds the lock already"),
     ("free lock", "shmem_clear_lock", "this PE does not hold the lock"),
-    ("free", "shmem_free", "the start of a live symmetric allocation"),
 ];
 
 #[test]
 fn a_mistake_ends_the_job_and_names_function_line_and_reason() {
-    for (mistake, function, reason) in MISTAKES {
-        let output = misuse(mistake, 2);
-        output
-            .assert_code(1)
-            .assert_stderr(&format!("{function} at "));
-        output.assert_stderr("misuse.c:").assert_stderr(reason);
-        // Once in a process.
-        let reports = output
-            .stderr
-            .lines()
-            .filter(|line| line.starts_with("nvshmemrs: "))
-            .count();
-        assert!((1..=2).contains(&reports), "{}", output.describe());
-    }
+    SHMEM.reports_mistakes(MISTAKES);
 }
 
 /// The same for NVSHMEM's names.
@@ -288,37 +216,21 @@ fn a_header_of_another_version_is_named_beside_the_libraries() {
 
 #[test]
 fn on_error_return_goes_on() {
-    let program = compiled("misuse.c", "misuse-returns", &[]);
-    for (mistake, words) in [
-        ("pe", "PE 2"),
-        ("cmp", "`NVSHMEMRS_CMP_EQ`"),
-        ("free", "live symmetric allocation"),
-    ] {
-        let mut command = launcher(2, &[]);
-        command
-            .args([program.as_os_str(), mistake.as_ref()])
-            .env("NVSHMEMRS_ON_ERROR", "return");
-        let output = run(&mut command, HANG);
-        output.assert_stdout("PE 0 goes on: ").assert_stdout(words);
-        assert!(!output.stderr.contains("shmem_"), "{}", output.describe());
-    }
+    let cmp = ("cmp", "`NVSHMEMRS_CMP_EQ`");
+    SHMEM.goes_on_after(&[("pe", "PE 2"), cmp, ("free", "live symmetric allocation")]);
 }
 
 #[test]
 fn global_exit_ends_all_processes_whatever_they_do() {
-    let output = misuse("global_exit", 3);
-    output.assert_code(7);
-    for pe in 0..3 {
-        output.assert_stdout(&format!("PE {pe} has something to say"));
-    }
-    let output = misuse("global_exit 0", 3);
+    SHMEM.global_exit_ends_all();
+    let output = SHMEM.misuse("global_exit 0", 3);
     output.assert_success();
     assert_eq!(output.stderr, "", "{}", output.describe());
 }
 
 #[test]
 fn after_start_pes_the_end_of_the_program_finalizes() {
-    let output = misuse("start_pes", 2);
+    let output = SHMEM.misuse("start_pes", 2);
     output
         .assert_success()
         .assert_stdout("PE 0 of 2")
@@ -326,11 +238,9 @@ fn after_start_pes_the_end_of_the_program_finalizes() {
     assert_eq!(output.stderr, "", "{}", output.describe());
 }
 
-/// A program that no launcher has started is one PE.
 #[test]
 fn without_a_launcher() {
-    let program = compiled("teams.c", "teams-alone", &[]);
-    same(&run(&mut Command::new(program), HANG), 1);
+    SHMEM.conforms_without_a_launcher();
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub mod process;
 pub mod promise;
 pub mod rendezvous;
 mod reuse;
+pub mod standard;
 
 pub use compile::{
     compile_c, compile_c_text, compile_cxx, compile_fortran, compile_mpi, compile_shared,

@@ -147,7 +147,7 @@ fn make_for(tree: &Tree, natives: &Path, out: &Path, arch: &str) -> Result<PathB
         content::copy_folder(&tree.images(), &stage.join("nvshmemrs-images"))?;
     }
     let mut pip = pip(tree, "wheel");
-    // What the build needs is there, in the versions that requirements.txt names.
+    // The packages for the build are there, in the versions that requirements.txt names.
     pip.args([
         "--no-build-isolation",
         "--no-deps",

@@ -93,7 +93,7 @@ const CUDA = Int32(27)
 const PANIC = Int32(99)
 end
 
-"Whose names of functions, arguments and types the text of an error uses."
+"The language whose names of functions, arguments and types the text of an error uses."
 module Language
 "This header's."
 const C = Int32(0)
@@ -256,7 +256,7 @@ const SET = Int32(9)
 const ADD = Int32(10)
 end
 
-"What a program does to memory, for `nvshmemrs_check_access`."
+"The kind of a program's access to memory, for `nvshmemrs_check_access`."
 module Access
 "Reads it."
 const LOAD = Int32(0)

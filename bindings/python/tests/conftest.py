@@ -49,18 +49,25 @@ def program(name: str) -> str:
     return str(path)
 
 
-def run(
-    *command: str, expected: int = 0, base: Optional[Mapping[str, str]] = None, **environment: str
-) -> str:
-    """What a command prints, in an environment that begins with `base` or with ours."""
-    done = subprocess.run(
+def finished(
+    *command: str, base: Optional[Mapping[str, str]] = None, apart: bool = False, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Runs a command to its end, in an environment that begins with `base` or with ours. Its output has
+    both streams, unless they are kept `apart`.
+    """
+    return subprocess.run(
         command,
         env={**(os.environ if base is None else base), **environment},
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE if apart else subprocess.STDOUT,
         text=True,
         timeout=600,
     )
+
+
+def run(*command: str, expected: int = 0, **named: Any) -> str:
+    """The output of a command that ends with status `expected`; `named` as `finished` takes it."""
+    done = finished(*command, **named)
     assert done.returncode == expected, done.stdout
     return done.stdout
 
@@ -89,13 +96,7 @@ def waits_in(operation: str, pe: "subprocess.Popen[str]") -> None:
     assert info, "nvshmemrs-info is not on PATH: run `cargo xtask test`"
     end = time.monotonic() + 60
     while True:
-        shown = subprocess.run(
-            [info, "--job", str(pe.pid)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=60,
-        ).stdout
+        shown = finished(info, "--job", str(pe.pid)).stdout
         if re.search(rf"^  PE \d+ \(pid {pe.pid}\b.*\bin {operation} ", shown, re.MULTILINE):
             return
         assert pe.poll() is None and time.monotonic() < end, shown
@@ -107,21 +108,13 @@ def launch() -> Callable[..., str]:
     """Runs a program with nvshmemrs-run; every PE must end well and print `ok`. Returns what was
     printed.
     """
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, (
-        "nvshmemrs-run is not on PATH: run `cargo xtask test`, or pip install this package"
-    )
 
-    def run(n: int, name: str, *arguments: str) -> str:
-        command = [launcher, "-n", str(n), "--", sys.executable, program(name), *arguments]
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stdout
-        assert done.stdout.count("ok\n") == n, done.stdout
-        return done.stdout
+    def start(n: int, name: str, *arguments: str) -> str:
+        said = run_job(n, sys.executable, program(name), *arguments)
+        assert said.count("ok\n") == n, said
+        return said
 
-    return run
+    return start
 
 
 @pytest.fixture

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import enum
 import inspect
-import os
-import subprocess
 import sys
 from typing import Any, Callable, List
 
 import numpy as np
 import pytest
+from conftest import finished
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType as Cmp
@@ -152,12 +151,7 @@ def test_the_limit_of_a_wait_has_the_callers_name() -> None:
         ("", {"NVSHMEMRS_TIMEOUT": "0.05"}, "the limit that NVSHMEMRS_TIMEOUT sets: it waits"),
     ):
         program = lines.format(given, "n.ComparisonType.CMP_EQ")
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, **setting},
-            capture_output=True,
-            text=True,
-        )
+        done = finished(sys.executable, "-c", program, apart=True, **setting)
         assert words in done.stderr, done.stderr
 
 

@@ -9,7 +9,6 @@ import array
 import math
 import os
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Callable, Dict, Iterator, List
 
 import pytest
-from conftest import FAKES, program
+from conftest import FAKES, program, run_job
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[2] / "examples" / "python"
@@ -40,21 +39,9 @@ Run = Callable[..., str]
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """Runs a program with nvshmemrs-run, with the stand-ins or on GPUs."""
     environment = request.getfixturevalue(request.param)
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
 
     def start(n: int, *command: str) -> str:
-        full = [launcher, "-n", str(n), "--", sys.executable, *command]
-        done = subprocess.run(
-            full,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        return run_job(n, sys.executable, *command, base=environment)
 
     yield start
 

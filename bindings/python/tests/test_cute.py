@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
+from conftest import finished, program, run, run_job
 from kept import kept
 
 import nvshmemrs.core as nvshmem
@@ -252,15 +253,9 @@ def test_host_memory_has_no_interpreter(job: None) -> None:
 def test_tensors_on_device_memory(n: int, fakes: Dict[str, str]) -> None:
     # Of the stand-ins only the driver's: CuTe needs the real package `cuda`.
     path = os.environ.get("PYTHONPATH", "")
-    command = ["nvshmemrs-run", "-n", str(n), "--", sys.executable]
-    done = subprocess.run(
-        [*command, str(HERE / "programs/cute_tensors.py")],
-        env=environment(fakes, PYTHONPATH=path, FAKE_CUDA_VERSION="13000"),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0 and done.stdout.count("ok\n") == n, done.stdout + done.stderr
+    base = environment(fakes, PYTHONPATH=path, FAKE_CUDA_VERSION="13000")
+    said = run_job(n, sys.executable, program("cute_tensors.py"), base=base)
+    assert said.count("ok\n") == n, said
 
 
 def versions(monkeypatch: pytest.MonkeyPatch, found: str) -> None:
@@ -297,7 +292,7 @@ def test_programs_of_nvshmem4py_find_the_modules() -> None:
         "assert nv is ours and nv.rma.put is ours.put and callable(heap.tensor)\n"
         "print('ok')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = finished(sys.executable, "-c", code, apart=True)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done
 
 
@@ -310,11 +305,8 @@ def test_without_cute_the_import_says_what_is_missing() -> None:
         "    try: __import__('nvshmemrs.core.' + name)\n"
         "    except ImportError as error: print(error)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("nvidia-cutlass-dsl") >= 2 and "pip install" in done.stdout
+    said = run(sys.executable, "-c", code)
+    assert said.count("nvidia-cutlass-dsl") >= 2 and "pip install" in said
 
 
 def test_what_cannot_be_lent_is_refused() -> None:

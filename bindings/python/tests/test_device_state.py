@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import finished
 
 import nvshmemrs
 import nvshmemrs.core as nvshmem
@@ -115,13 +114,7 @@ def test_kernels_in_python_refuse_that_of_a_checked_job() -> None:
         "except nvshmem.NotSupportedError as error: print(error)\n"
         "nvshmem.finalize()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=dict(os.environ, NVSHMEMRS_CHECK="1"),
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=60,
-    )
+    done = finished(sys.executable, "-c", code, apart=True, NVSHMEMRS_CHECK="1")
     assert done.returncode == 0 and "NVSHMEMRS_CHECK=0" in done.stdout, done
 
 

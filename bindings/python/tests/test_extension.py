@@ -7,13 +7,13 @@ import inspect
 import os
 import pickle
 import re
-import subprocess
 import sys
 import threading
 from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
 import pytest
+from conftest import finished
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType, Op, SignalOp, _extension
@@ -305,15 +305,7 @@ def test_as_an_attribute_of_a_class_it_is_a_method() -> None:
 
 def python(code: str, **environment: str) -> Tuple[int, str]:
     """The exit status of a program, and what it prints."""
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-    )
+    done = finished(sys.executable, "-c", code, **environment)
     return done.returncode, done.stdout
 
 

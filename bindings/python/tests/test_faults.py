@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Callable, List
 
 import pytest
-from conftest import program, ready, run, waits_in
+from conftest import finished, program, ready, run, waits_in
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType as Cmp
@@ -190,9 +190,7 @@ def test_an_exception_in_a_thread_ends_no_pe(launch: Callable[..., str]) -> None
 @pytest.mark.parametrize(("how", "status"), [("exception", 1), ("exit", 3), ("stream", 1)])
 def test_the_launcher_names_the_pe_that_raised(how: str, status: int) -> None:
     command = ["nvshmemrs-run", "-n", "3", "--", sys.executable, program("raises.py"), how]
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60
-    )
+    done = finished(*command, apart=True)
     assert done.returncode == status, done.stderr
     lines = done.stderr.splitlines()
     last = [line for line in lines if line.startswith("nvshmemrs-run: ")]

@@ -4,9 +4,6 @@ here. On GPUs the program fused_operations.py runs, too.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Callable
@@ -14,7 +11,7 @@ from typing import Callable
 import pytest
 from conftest import program, run, run_job
 from kept import kept
-from test_libraries import _python_with_torch
+from test_libraries import runs_with_torch
 
 import nvshmemrs.core as nvshmem
 
@@ -89,19 +86,4 @@ def test_a_workspace_needs_a_job() -> None:
 
 
 def test_tensors_of_torch_on_host_memory(tmp_path: Path) -> None:
-    python = _python_with_torch()
-    if python is None:
-        pytest.skip("no Python here has torch: apt-get install python3-torch")
-    # The package alone, so that the other Python uses its own NumPy.
-    (tmp_path / "nvshmemrs").symlink_to(Path(nvshmem.__file__).parent.parent)
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher
-    done = subprocess.run(
-        [launcher, "-n", "2", "--", *python, program("torch_fused.py")],
-        env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1", TRITON_INTERPRET="0"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0 and done.stdout.count("ok\n") == 2, done.stdout
+    runs_with_torch("torch_fused.py", tmp_path, TRITON_INTERPRET="0")

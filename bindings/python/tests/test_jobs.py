@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Callable, List
 
 import pytest
-from conftest import program, ready, waits_in
+from conftest import program, ready, run_job, waits_in
 
 import nvshmemrs.core as nvshmem
 
@@ -42,16 +41,9 @@ def test_the_program_of_the_readme(tmp_path: Path) -> None:
     readme = Path(__file__).parent.parent / "README.md"
     source = tmp_path / "program.py"
     source.write_text(readme.read_text().split("```python\n")[1].split("```")[0])
-    done = subprocess.run(
-        ["nvshmemrs-run", "-n", "4", "--", sys.executable, str(source)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        env=dict(os.environ, PYTHONUNBUFFERED=""),
-    )
+    said = run_job(4, sys.executable, str(source), PYTHONUNBUFFERED="")
     expected = sorted(f"PE {pe} of 4: [6. 6. 6. 6.]" for pe in range(4))
-    assert sorted(done.stdout.splitlines()) == expected
+    assert sorted(said.splitlines()) == expected
 
 
 def test_other_signal_handlers_run_during_a_wait(spawn: Jobs) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
-from conftest import program
+from conftest import finished, program
 
 import nvshmemrs.core as nvshmem
 
@@ -20,14 +19,7 @@ HANG = 120
 def run(n: int, name: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program with nvshmemrs-run; every PE must end well and print `ok`."""
     command = ["nvshmemrs-run", "-n", str(n), "--", sys.executable, program(name), *arguments]
-    done = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=HANG,
-        env=dict(os.environ, **variables),
-    )
+    done = finished(*command, apart=True, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok\n") == n, done.stdout + done.stderr
     return done

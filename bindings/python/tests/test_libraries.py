@@ -8,7 +8,6 @@ import array as python_array
 import gc
 import mmap
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, List, Optional
 
 import numpy as np
 import pytest
-from conftest import program
+from conftest import program, run_job
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import _foreign
@@ -282,20 +281,17 @@ def _python_with_torch() -> Optional[List[str]]:
     return None
 
 
-def test_torch_on_host_memory(tmp_path: Path) -> None:
+def runs_with_torch(name: str, folder: Path, **environment: str) -> None:
+    """A program of two PEs passes in a Python that has torch."""
     python = _python_with_torch()
     if python is None:
         pytest.skip("no Python here has torch: apt-get install python3-torch")
     # The package alone, so that the other Python uses its own NumPy.
-    (tmp_path / "nvshmemrs").symlink_to(Path(nvshmem.__file__).parent.parent)
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher
-    done = subprocess.run(
-        [launcher, "-n", "2", "--", *python, program("torch_cpu.py")],
-        env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0 and done.stdout.count("ok\n") == 2, done.stdout
+    (folder / "nvshmemrs").symlink_to(Path(nvshmem.__file__).parent.parent)
+    found = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    said = run_job(2, *python, program(name), **found, **environment)
+    assert said.count("ok\n") == 2, said
+
+
+def test_torch_on_host_memory(tmp_path: Path) -> None:
+    runs_with_torch("torch_cpu.py", tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import Any, List
 
 import numpy as np
 import pytest
+from conftest import finished
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType, SignalOp, Teams
@@ -222,9 +222,7 @@ print(job.run(nvshmem.my_pe))
 
 
 def test_a_job_that_is_left_open_ends_with_the_process() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LEFT_OPEN], capture_output=True, text=True, timeout=60
-    )
+    done = finished(sys.executable, "-c", LEFT_OPEN, apart=True)
     assert (done.stdout, done.stderr, done.returncode) == ("[0, 1]\n", "", 0)
 
 
@@ -287,12 +285,6 @@ for mended in (True, False):
 
 
 def test_the_checker_tells_the_threads_apart() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CHECKED],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=dict(os.environ, NVSHMEMRS_CHECK="1"),
-    )
+    done = finished(sys.executable, "-c", CHECKED, apart=True, NVSHMEMRS_CHECK="1")
     assert done.stdout == "silent\nfound\n", done.stderr
     assert "load at <string>:" in done.stderr and "put at <string>:" in done.stderr

@@ -55,16 +55,9 @@ def package(tmp_path: Path) -> Path:
 
 
 def run(package: Path, n: int, python: str, *command: str, check: bool = False, fails: int = 0) -> str:
-    """What a job prints."""
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    environment = dict(os.environ, PYTHONPATH=str(package), PYTHONDONTWRITEBYTECODE="1")
-    done = subprocess.run(
-        [launcher, *["--check"] * check, "-n", str(n), "--", python, *command],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == fails, done.stdout
-    return done.stdout
+    """The output of a job."""
+    found = {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
+    return run_job(n, python, *command, check=check, expected=fails, **found)
 
 
 def every_part(package: Path, n: int, python: str, file: str, parts: List[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Callable, Dict, List
 
 import numpy as np
 import pytest
-from conftest import program, run_job
+from conftest import finished, program, run, run_job
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs import _ffi
@@ -30,14 +30,8 @@ def launched(
     launcher = shutil.which("nvshmemrs-run")
     assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
     # After one PE has failed, the others have time to say what they saw, on a busy machine, too.
-    return subprocess.run(
-        [launcher, "--grace", "60", "-n", str(n), "--", command, *arguments],
-        env=dict(os.environ, **INTERPRETED, **environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=200,
-    )
+    job = [launcher, "--grace", "60", "-n", str(n), "--", command]
+    return finished(*job, *arguments, **INTERPRETED, **environment)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -171,14 +165,8 @@ def compiled(*targets: str, **more: str) -> "Dict[str, str]":
     Targets are those of sm_80 and so on, or names of kernels, if not all are to be compiled.
     """
     environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
-    done = subprocess.run(
-        [sys.executable, program("triton_compiled.py"), *targets],
-        env=dict(environment, TRITON_DEFAULT_FP_FUSION="0", **more),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=400,
-    )
+    command = [sys.executable, program("triton_compiled.py"), *targets]
+    done = finished(*command, base=environment, apart=True, TRITON_DEFAULT_FP_FUSION="0", **more)
     assert done.returncode == 0, done.stderr[-4000:]
     return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
 
@@ -209,17 +197,8 @@ def test_kernels_compile_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def refusal(code: str, **environment: str) -> str:
-    """What a program says, which must end well."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=dict(os.environ, NVSHMEMRS_MEMORY="host", **environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    """The output of a program that ends well."""
+    return run(sys.executable, "-c", code, NVSHMEMRS_MEMORY="host", **environment)
 
 
 WRONG = """

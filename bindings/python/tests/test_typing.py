@@ -7,12 +7,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Dict, Iterator, List, Set, Tuple
 
+import conftest
 import pytest
 
 import nvshmemrs
@@ -45,16 +45,8 @@ KERNELS += [
 
 
 def run(*command: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *command],
-        env=dict(os.environ, **environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 1, done.stdout  # there are errors, those of wrong.py
-    return done.stdout
+    # There are errors, those of wrong.py.
+    return conftest.run(sys.executable, "-m", *command, expected=1, **environment)
 
 
 def check(found: List[Tuple[str, int, str]]) -> None:

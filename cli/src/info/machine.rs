@@ -20,7 +20,7 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Memory that symmetric heaps may take now, in bytes.
     pub available_bytes: u64,
-    /// What limits `available_bytes`.
+    /// The limit that determines `available_bytes`.
     pub available_limit: String,
     /// The control group's memory limit in bytes, if it has one.
     pub cgroup_limit_bytes: Option<u64>,

@@ -174,7 +174,7 @@ fn ours() -> Result<Option<Found>> {
     const ID: &str = "NVSHMEMRS_UNIQUE_ID";
     let Some(id) = config::set(ID) else {
         return match [PE, N_PES].iter().find(|name| config::set(name).is_some()) {
-            // Who has lost the id must not quietly become a job of its own.
+            // A process that has lost the id must not silently become a separate job.
             Some(name) => Err(Error::Bootstrap(format!(
                 "{name} is set but {ID} is not: both must be set, as nvshmemrs-run does"
             ))),

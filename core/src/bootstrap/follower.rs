@@ -141,7 +141,7 @@ impl Rendezvous<'_> {
                     format!("tried {attempts}")
                 }
             };
-            // Who has the names is not known of every try.
+            // The owner of the names is not known for every try.
             if ask || hung_up.is_some() || !shown {
                 let seen = hung_up.as_ref().map_or(&seen, |_| &attempts);
                 self.page.set_step(Step::Search, seen);

@@ -127,7 +127,7 @@ impl<'a> Gathering<'a> {
             .filter(|stream| check_user(stream).is_ok());
         let strangers = self.strangers.drain(..).map(|stranger| stranger.stream);
         for stream in strangers.chain(own) {
-            // Who does not listen does not learn it.
+            // A PE that does not listen does not learn this.
             let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
         }
     }

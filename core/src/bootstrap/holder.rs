@@ -66,13 +66,13 @@ pub(super) fn can_tell() -> bool {
     sockets("").is_some()
 }
 
-/// What descriptors of the sockets of that name lead to; none if there is no /proc.
+/// The links of descriptors for the sockets of that name; none if there is no /proc.
 fn sockets(name: &str) -> Option<Vec<String>> {
     let list = fs::read_to_string("/proc/net/unix").ok()?;
     Some(list.lines().filter_map(|line| link(line, name)).collect())
 }
 
-/// What a descriptor of the socket leads to, if a line of /proc/net/unix is about one of this name.
+/// The link of a descriptor for the socket, if a line of /proc/net/unix has this name.
 fn link(line: &str, name: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [_, _, _, _, _, state, inode, path] = words[..] else {

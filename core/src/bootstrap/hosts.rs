@@ -136,7 +136,7 @@ fn troubled(all: &[PeInfo]) -> Option<Error> {
     )))
 }
 
-/// What a PE of a job on several hosts waits with until it is over.
+/// The state that a PE of a job on several hosts keeps until the job is over.
 struct Step<'a> {
     how: &'a str,
     me: Pe,

@@ -27,7 +27,7 @@ pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
             // A message begins with this; a bit for each PE follows.
             let message = [&GAVE_UP[..], &bits(&there)].concat();
             for pe in told(me, n_pes, times) {
-                // Who cannot be reached is missing.
+                // A PE that cannot be reached is missing.
                 let _ = wire.send(pe, &message);
             }
             times += 1;

@@ -64,11 +64,11 @@ pub(super) struct Rendezvous<'a> {
     pub(super) gpu: Option<Id>,
     /// The leader: the default bytes of heap per PE.
     pub(super) default_heap: u64,
-    /// How long it may take, for messages.
+    /// The time limit of init, for messages.
     pub(super) deadline: Duration,
-    /// What says so.
+    /// The setting of this limit, for messages.
     pub(super) limit: &'static str,
-    /// When that is over.
+    /// The end of the limit.
     pub(super) until: Instant,
     /// The exit registry, if the launcher is ours, and when to read it next: a fast bootstrap does not read it.
     pub(super) registry: Option<&'a RegistryReader>,

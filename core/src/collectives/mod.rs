@@ -117,7 +117,7 @@ impl Inner {
     ) -> Result<CollectiveCall<'_>> {
         debug_assert!(operation.reach() == Reach::Collective, "{operation:?}");
         self.ready()?;
-        // Who has given up on a PE that is gone must not arrive once more in its place.
+        // A member that has given up on a dead PE must not arrive once more in its place.
         self.check_job(operation)?;
         let handle = team;
         let team = self.team(handle)?;

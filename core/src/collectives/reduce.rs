@@ -354,7 +354,7 @@ impl Reduction {
             collective.meet_again(Operation::Reduce)?;
             let mut at = own.start;
             while at < own.end {
-                // Who has this element of each host, and where the first of them has no more.
+                // The member of each host that holds this element, and the end of the shortest of their parts.
                 let mut end = own.end;
                 let holders: Vec<Pe> = groups
                     .clone()

@@ -250,7 +250,7 @@ pub(super) fn status_writer(inner: &Arc<Inner>) -> WatchdogTask {
             remote.refresh_reports(&inner.control);
         }
         let _ = catch_unwind(AssertUnwindSafe(|| inner.describe_waits()));
-        // Whatever happens here, the thread must go on watching.
+        // The thread must continue to watch after any error here.
         let text = catch_unwind(AssertUnwindSafe(|| serde_json::to_vec(&Status::of(&inner))));
         let Ok(Ok(text)) = text else { return };
         if status_file
@@ -263,7 +263,7 @@ pub(super) fn status_writer(inner: &Arc<Inner>) -> WatchdogTask {
         if status_file.is_none() {
             status_file = StatusFile::new(&inner.control, inner.my_pe).ok();
         }
-        // Who asks learns that nothing has come.
+        // The reader learns that there is no answer.
         if let Some(status_file) = &mut status_file {
             let _ = status_file.write(&text);
         }

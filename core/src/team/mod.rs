@@ -317,7 +317,7 @@ impl TeamState {
         self.stride.store(members.stride, Relaxed);
         self.listed.store(members.list.is_some(), Relaxed);
         *crate::lock::write(&self.list) = members.list.clone();
-        // Who is slow to leave the last meeting of an earlier team with this number must see that this PE has gone on, before
+        // A member that is slow to leave the last meeting of an earlier team with this number must see that this PE has gone on, before
         // anything else in the slot changes. Nobody looks for this epoch in this slot.
         let (me, last) = (members.pe(my_pe), self.epoch.load(Relaxed));
         let slot = control.slot(self.row, me, last);

@@ -48,7 +48,7 @@ impl<'a> JoinAttempt<'a> {
         member: Pe,
     ) -> Result<JoinAttempt<'a>> {
         let slots = &inner.control.pe(inner.my_pe).joins;
-        // What an earlier attempt with the same id left behind would only confuse the others.
+        // The words of an earlier attempt with the same id would confuse the other PEs.
         for slot in slots {
             let same = slot.unique_id.load(Relaxed) == config.unique_id;
             let stale = same && slot.phase.load(Acquire) == FAILED;

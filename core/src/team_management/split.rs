@@ -151,7 +151,7 @@ impl Inner {
                 let state = self.team(team)?;
                 let block = |pe| self.control.team(state.index, pe);
                 let mark = block(self.my_pe).broken.load(Acquire);
-                // Who left the team may still be telling the members; nobody shall take this PE for one that has gone on.
+                // A PE that left the team may still be telling the members; no member may believe that this PE has gone on.
                 let members = state.members();
                 for pe in (0..members.n_pes).map(|member| members.pe(member)) {
                     self.mark_member_broken(state.index, pe, mark);

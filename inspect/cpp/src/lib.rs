@@ -1,6 +1,6 @@
-//! nvshmemrs-inspect for C++, through cxx: `libnvshmemrs_inspect_cpp.a`, whose header is `nvshmemrs/inspect.hpp`. The library has cxx's
-//! runtime in it. The values are those of package nvshmemrs-inspect; where one may be missing there, a flag beside it says so here,
-//! because cxx has no optional values.
+//! nvshmemrs-inspect for C++, through cxx: `libnvshmemrs_inspect_cpp.a`, whose header is `nvshmemrs/inspect.hpp`. The library contains
+//! cxx's runtime. The values are those of package nvshmemrs-inspect. An optional value there has a flag beside it here, because cxx has no
+//! optional values.
 
 use nvshmemrs_inspect as inspect;
 
@@ -22,24 +22,24 @@ mod bridge {
         Over,
     }
 
-    /// What a PE is doing.
+    /// The state of a PE.
     #[derive(Debug)]
     enum State {
-        /// It has not joined yet.
+        /// The PE has not joined yet.
         Absent,
-        /// It takes part.
+        /// The PE has joined the job.
         Active,
-        /// It is inside finalize.
+        /// The PE is inside finalize.
         Finalizing,
-        /// It has finalized.
+        /// The PE has finalized.
         Finalized,
-        /// It has left without finalize, and said so.
+        /// The PE has left without finalize, and has announced this.
         Left,
-        /// Its process has ended without finalize.
+        /// The process of the PE has ended without finalize.
         Dead,
     }
 
-    /// PEs that wait for each other, each for the next one.
+    /// PEs in a cycle, each of which waits for the next.
     #[derive(Debug, Clone)]
     struct Circle {
         pes: Vec<i32>,
@@ -50,17 +50,17 @@ mod bridge {
     struct Snapshot {
         stage: Stage,
         n_pes: i32,
-        /// Who holds the others up, one sentence each.
+        /// The PEs that hold others up, one sentence each.
         summary: Vec<String>,
         /// The PEs that hold others up.
         culprits: Vec<i32>,
         circles: Vec<Circle>,
-        /// Every PE; of a forming job, those that are known.
+        /// Every PE; in a forming job, the PEs that are known.
         pes: Vec<Pe>,
         /// Every wait of more than a millisecond that has not ended.
         waits: Vec<Wait>,
         teams: Vec<Team>,
-        /// How long the look took, in seconds.
+        /// The time that the snapshot took, in seconds.
         took: f64,
     }
 
@@ -68,19 +68,19 @@ mod bridge {
     #[derive(Debug, Clone)]
     struct Pe {
         pe: i32,
-        /// Its process, as it is numbered here; 0 if it has no number here.
+        /// The process, numbered as on this machine; 0 if the process has no number here.
         pid: u32,
         state: State,
-        /// Grows whenever one of its waits of more than a millisecond ends.
+        /// Grows whenever a wait of the PE that took more than a millisecond ends.
         progress: u64,
-        /// What it is doing, in words.
+        /// The PE's activity, in words.
         doing: String,
-        /// The PEs that it waits for, where that is known.
+        /// The PEs that this PE waits for, if they are known.
         waits_for: Vec<i32>,
-        /// Whether it has told anything of itself: then `details` has one element, else none.
+        /// Whether the PE has reported details: then `details` has one element, else none.
         has_details: bool,
         details: Vec<Details>,
-        /// Why it has told nothing, or nothing new; empty if it has.
+        /// Why the PE has not reported details, or no new ones; empty if it has.
         silence: String,
     }
 
@@ -88,24 +88,24 @@ mod bridge {
     #[derive(Debug, Clone)]
     struct Wait {
         pe: i32,
-        /// Its thread, as the kernel numbers it.
+        /// The thread that waits, by the kernel's number.
         thread: u32,
         operation: String,
-        /// Empty where there is none.
+        /// Empty if the operation has no team.
         team: String,
-        /// In which collective call on that team, counted from 1; 0 otherwise.
+        /// The number of the collective call on the team, from 1; 0 for other operations.
         epoch: u64,
         target: String,
         expected: String,
         actual: String,
-        /// For how long.
+        /// The duration so far.
         seconds: f64,
         waits_for: Vec<i32>,
-        /// In how many seconds it gives up; infinity if it never does.
+        /// The seconds until the wait gives up; infinity if the wait has no limit.
         gives_up_in: f64,
-        /// The limit that makes it give up; empty if there is none.
+        /// The limit that applies; empty if there is none.
         limit: String,
-        /// A number that no other wait of the job has.
+        /// A number that is unique among the waits of the job.
         id: u64,
     }
 
@@ -115,20 +115,20 @@ mod bridge {
         number: u32,
         name: String,
         members: Vec<i32>,
-        /// How many collectives each member has begun on it.
+        /// The number of collectives that each member has begun on the team.
         collectives: Vec<u64>,
-        /// Where it was made; empty where that is not known.
+        /// The place in the program that made it; empty if the place is not known.
         place: String,
     }
 
-    /// What a PE tells of itself.
+    /// The details that a PE reports.
     #[derive(Debug, Clone)]
     struct Details {
-        /// The version of its library.
+        /// The version of the PE's library.
         library: String,
-        /// How long ago it told this, in seconds.
+        /// The age of the report, in seconds.
         age: f64,
-        /// Whether it has told this for this snapshot.
+        /// Whether the PE has made the report for this snapshot.
         fresh: bool,
         settings: Vec<Setting>,
         heap: Heap,
@@ -138,7 +138,7 @@ mod bridge {
         streams: Vec<Stream>,
         /// Whether the job is checked.
         checked: bool,
-        /// How many findings the checker has made on this PE, and the texts of the last ones.
+        /// The number of the checker's findings on this PE, and the texts of the last findings.
         found: u64,
         reports: Vec<String>,
         /// Whether traffic is counted (`NVSHMEMRS_TRAFFIC`).
@@ -148,7 +148,7 @@ mod bridge {
         tracked: bool,
     }
 
-    /// A setting as it held at init.
+    /// A setting in force at init.
     #[derive(Debug, Clone)]
     struct Setting {
         name: String,
@@ -157,7 +157,7 @@ mod bridge {
         source: String,
     }
 
-    /// How full a symmetric heap is.
+    /// The use of a symmetric heap.
     #[derive(Debug, Clone)]
     struct Heap {
         /// `host` or `device`.
@@ -171,12 +171,12 @@ mod bridge {
         released: u64,
     }
 
-    /// An allocation, or a buffer that is registered.
+    /// An allocation or a registered buffer.
     #[derive(Debug, Clone)]
     struct Allocation {
         offset: u64,
         bytes: u64,
-        /// Where it was made; empty where that is not known.
+        /// The place in the program that made it; empty if the place is not known.
         place: String,
         released: bool,
         registered: bool,
@@ -189,11 +189,11 @@ mod bridge {
         done: u64,
         /// The error that the next synchronisation returns; empty if there is none.
         error: String,
-        /// Where it was made; empty where that is not known.
+        /// The place in the program that made it; empty if the place is not known.
         place: String,
     }
 
-    /// What a PE has moved to and from another one since init.
+    /// The traffic of a PE with another PE since init.
     #[derive(Debug, Clone)]
     struct Traffic {
         pe: i32,
@@ -216,10 +216,10 @@ mod bridge {
     }
 }
 
-/// A job that was found.
+/// A job that was found through its processes.
 struct Found(inspect::Job);
 
-/// What kind of error it is stands before the text, for the header, which makes an exception of it.
+/// The text of an error begins with the error's kind, from which the header chooses an exception.
 fn told(error: inspect::InspectError) -> String {
     use inspect::InspectError::*;
     let kind = match &error {
@@ -260,7 +260,7 @@ impl Found {
     }
 }
 
-/// Values one for one.
+/// Converts each value to its counterpart.
 fn all<T, U: From<T>>(list: Vec<T>) -> Vec<U> {
     list.into_iter().map(U::from).collect()
 }

@@ -163,7 +163,7 @@ impl Transfers {
                 if let Ok(None) = tested {
                     break;
                 }
-                // One that has failed is over, too, and is said once.
+                // A transfer that has failed is over, too, and is reported once.
                 transfer.requests.pop_front();
                 transfer.moved += match tested? {
                     // The status of a send has no count.

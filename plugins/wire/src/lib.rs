@@ -33,7 +33,7 @@ pub const VERSION: u32 = 1;
 /// The name of the one symbol that a plugin exports, of type [`Open`].
 pub const SYMBOL: &str = "nvshmemrs_wire_open";
 
-/// What a function of the table returns.
+/// The status that a function of the table returns.
 pub mod status {
     /// Done, or begun.
     pub const OK: i32 = 0;
@@ -63,7 +63,7 @@ pub mod group {
     pub const MPI_FORTRAN: u32 = 2;
 }
 
-/// What [`Open`] is told.
+/// The arguments of [`Open`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OpenArgs {
@@ -104,7 +104,7 @@ pub type Open = unsafe extern "C" fn(
 pub mod event {
     /// A message has come: `rank`, `bytes`, `len`.
     pub const MESSAGE: u32 = 1;
-    /// What `token` names is over. The wire does not touch that memory any more. For a receive `len` is the number of bytes that
+    /// The transfer of `token` is over. The wire no longer accesses its memory. For a receive `len` is the number of bytes that
     /// came: less than was asked for if the other side sent less or [`Wire::cancel`](crate::Wire::cancel) came first. For a send it is 0.
     pub const DONE: u32 = 2;
     /// The network below says that `rank` cannot be reached any more. It comes at most once for a rank. Not every network says so:
@@ -112,7 +112,7 @@ pub mod event {
     pub const LOST: u32 = 3;
 }
 
-/// What [`Wire::poll`] has found.
+/// A result of [`Wire::poll`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
@@ -120,7 +120,7 @@ pub struct Event {
     pub kind: u32,
     /// The other side.
     pub rank: i32,
-    /// What [`Wire::send_from`] or [`Wire::recv_into`] gave.
+    /// The token from [`Wire::send_from`] or [`Wire::recv_into`].
     pub token: u64,
     /// The message. It is valid until the next call of [`Wire::poll`] or [`Wire::close`], and aligned to 8 bytes.
     pub bytes: *const u8,
@@ -138,7 +138,7 @@ pub struct Wire {
     pub size: u32,
     /// The first argument of every function.
     pub ctx: *mut c_void,
-    /// What the wire runs on, for messages, as "Open MPI 4.1.4". It ends with a NUL.
+    /// The name of the library below the wire, for messages, such as "Open MPI 4.1.4". It ends with a NUL.
     pub name: *const c_char,
     /// This process's rank.
     pub rank: i32,

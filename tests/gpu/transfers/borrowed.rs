@@ -239,7 +239,7 @@ fn held_up(
         sleep(LIMIT / 4);
         close(1);
         gates[0].store(true, Release);
-        // Who waits for this waits too long.
+        // A call that waits for this waits too long.
         scope.spawn(|| {
             while begun.elapsed() < 8 * LIMIT && !gates[1].load(Acquire) {
                 sleep(Duration::from_millis(5));
@@ -250,7 +250,7 @@ fn held_up(
             .into_iter()
             .map(|getter| getter.join().expect("a thread"))
             .collect();
-        // What they keep does not hold up a get without a stream.
+        // Memory that they keep does not delay a get without a stream.
         let mut own = [0_u64; COUNT];
         let got = rt.get(&mut own[..], range, me).map(|()| own);
         let in_time = !gates[1].swap(true, AcqRel);
@@ -268,7 +268,7 @@ fn held_up(
         words.many().iter().all(|&word| word == 1),
         "{what}: written after the call"
     );
-    // Whatever they had is there again.
+    // All of their memory is available again.
     for at in 0..GETS {
         get(at)?;
     }

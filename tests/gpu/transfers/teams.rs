@@ -37,7 +37,7 @@ pub(super) fn all() -> Result<()> {
     rt.finalize()
 }
 
-/// What a PE is told that is no member.
+/// The error of a PE that is no member.
 fn outside(rt: &Runtime, team: Team) -> Result<()> {
     for refused in [
         rt.barrier(team).unwrap_err(),

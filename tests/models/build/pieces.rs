@@ -1,4 +1,4 @@
-//! What the models take out of the core, and where it can be weakened.
+//! The parts of the core that the models take, and the places where they can be weakened.
 
 use super::{Mutant, Piece};
 

@@ -1,5 +1,83 @@
-// More of gpu.cu: order, teams that the program makes, and kernels in CUDA's graphs.
+// More of gpu.cu: collectives, order, teams that the program makes, and kernels in CUDA's graphs.
 #pragma once
+
+// ---- Collectives: as the host's own. ----
+
+struct Collectives {
+    static const u64 ROOM = 4096, DEST = 64;
+    nvshmemrs_team_t team = NVSHMEMRS_TEAM_WORLD;
+    int members = n_pes;
+    Memory<u8> dest{ROOM, true}, source{ROOM, true}, expected{ROOM, true};
+    Memory<int> status{64, false};
+    int salt = 0;
+
+    // Small whole numbers in every type, so that sums and products are exact in any order.
+    void fill(int32_t dtype, u64 size) {
+        u64 random = 0x9e3779b97f4a7c15ull * (u64)(me + 1 + 64 * ++salt);
+        std::vector<u8> bytes(ROOM);
+        for (u64 i = 0; i < ROOM / size; i++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            int number = (int)(random % 4) + 1;
+            float single = (float)number;
+            double twice = number;
+            unsigned bits;
+            memcpy(&bits, &single, 4);
+            u16 brain = (u16)(bits >> 16), half = number == 1 ? 0x3c00 : number == 2 ? 0x4000 : number == 3 ? 0x4200 : 0x4400;
+            const void *from = &random;
+            if (dtype == NVSHMEMRS_DTYPE_FLOAT) from = &single;
+            if (dtype == NVSHMEMRS_DTYPE_DOUBLE) from = &twice;
+            if (dtype == NVSHMEMRS_DTYPE_HALF) from = &half;
+            if (dtype == NVSHMEMRS_DTYPE_BFLOAT16) from = &brain;
+            if (size <= 8) memcpy(&bytes[i * size], from, size);
+            else
+                for (u64 k = 0; k < size; k++) bytes[i * size + k] = (u8)(random >> (k % 8 * 8)) + (u8)k;
+        }
+        source.write(bytes);
+        dest.write(std::vector<u8>(ROOM, 0xee));
+        expected.write(std::vector<u8>(ROOM, 0xee));
+    }
+
+    void barrier() { ::barrier(team); }
+
+    void run(const std::string &name, void (*kernel)(Collective, int), int what, u64 n, u8 *to) {
+        status.write(std::vector<int>(64, 77));
+        barrier();
+        launch(kernel, 1, THREADS, Collective{state, team, to, source.at, n, members - 1, (unsigned)salt % 128, status.at}, what);
+        int calling = what % 3 == 0 ? 1 : what % 3 == 1 ? 32 : 40;
+        auto got = status.read();
+        for (int i = 0; i < 64; i++) check(got[i] == (i < calling ? 0 : 77), name + ": the status of thread " + std::to_string(i));
+        barrier();
+    }
+
+    void moves(const std::string &name, void (*kernel)(Collective, int), u64 size) {
+        for (int what = 0; what < 9; what++) {
+            u64 n = salt % 2 ? 1 : 900 / size / members, at = DEST + size * (what % 2), bytes = n * size;
+            fill(0, size);
+            barrier();
+            if (what < FCOLLECT_) call(nvshmemrs_broadcast(runtime, team, expected.at + at, source.at, bytes, members - 1));
+            else if (what < ALLTOALL_) call(nvshmemrs_fcollect(runtime, team, expected.at + at, source.at, bytes));
+            else call(nvshmemrs_alltoall(runtime, team, expected.at + at, source.at, bytes));
+            run(name, kernel, what, n, dest.at + at);
+            check(dest.read() == expected.read(), name + " function " + std::to_string(what));
+        }
+    }
+
+    void reductions(const std::string &name, void (*kernel)(Collective, int), u64 size, int32_t dtype, int ops) {
+        for (int op = 1; op <= ops; op++)
+            for (int k = 0; k < 6; k++) {
+                bool scatter = k >= 3;
+                u64 n = salt % 3 == 0 ? 1 : (scatter ? 240 : 720) / size + salt % 2, at = DEST + (salt % 2 ? size : 0);
+                fill(dtype, size);
+                barrier();
+                if (scatter) call(nvshmemrs_reducescatter(runtime, team, expected.at + at, source.at, n, dtype, op));
+                else call(nvshmemrs_reduce(runtime, team, expected.at + at, source.at, n, dtype, op));
+                run(name, kernel, op * 6 + k, n, dest.at + at);
+                check(dest.read() == expected.read(), name + " reduction " + std::to_string(op * 6 + k) + ", " + std::to_string(n) + " elements");
+            }
+    }
+};
+
+// ---- Order, teams and graphs. ----
 
 // Blocks that meet at the same time in slots of their own, again and again, and all scopes.
 [[maybe_unused]] __global__ static void many(State s, int rounds, int *failures) {

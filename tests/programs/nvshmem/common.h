@@ -1,4 +1,4 @@
-/* What the programs of NVSHMEM's names share. */
+/* Shared by the programs of NVSHMEM's names. */
 
 #ifndef COMMON_H
 #define COMMON_H
@@ -6,67 +6,17 @@
 #include <nvshmem.h>
 #include <nvshmemx.h>
 #include <nvshmemrs.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define CHECK(CONDITION) \
-    do { \
-        if (!(CONDITION)) { \
-            printf("PE %d: %s:%d: %s\n", me, __FILE__, __LINE__, #CONDITION); \
-            fflush(stdout); \
-            nvshmem_global_exit(1); \
-        } \
-    } while (0)
+#define NAME_OF(FUNCTION) nvshmem_##FUNCTION
+#include "../names/common.h"
 
-/* The types of the lists: name and type. */
-#define NUMBERS(X) \
-    X(float, float) X(double, double) X(char, char) X(schar, signed char) X(short, short) X(int, int) X(long, long) \
-    X(longlong, long long) X(uchar, unsigned char) X(ushort, unsigned short) X(uint, unsigned int) X(ulong, unsigned long) \
-    X(ulonglong, unsigned long long) X(int8, int8_t) X(int16, int16_t) X(int32, int32_t) X(int64, int64_t) X(uint8, uint8_t) \
-    X(uint16, uint16_t) X(uint32, uint32_t) X(uint64, uint64_t) X(size, size_t)
 #define REDUCED_TYPES(X) NUMBERS(X) X(half, half) X(bfloat16, __nv_bfloat16)
 #define RMA_TYPES(X) REDUCED_TYPES(X) X(ptrdiff, ptrdiff_t)
-#define WAIT_TYPES(X) \
-    X(short, short) X(int, int) X(long, long) X(longlong, long long) X(ushort, unsigned short) X(uint, unsigned int) \
-    X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int32_t) X(int64, int64_t) X(uint32, uint32_t) \
-    X(uint64, uint64_t) X(size, size_t) X(ptrdiff, ptrdiff_t)
-#define AMO_BITS_TYPES(X) \
-    X(uint, unsigned int) X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int32_t) X(int64, int64_t) \
-    X(uint32, uint32_t) X(uint64, uint64_t)
-#define AMO_TYPES(X) AMO_BITS_TYPES(X) X(int, int) X(long, long) X(longlong, long long) X(size, size_t) X(ptrdiff, ptrdiff_t)
-#define BITS_TYPES(X) \
-    X(uchar, unsigned char) X(ushort, unsigned short) X(uint, unsigned int) X(ulong, unsigned long) X(ulonglong, unsigned long long) \
-    X(int8, int8_t) X(int16, int16_t) X(int32, int32_t) X(int64, int64_t) X(uint8, uint8_t) X(uint16, uint16_t) X(uint32, uint32_t) \
-    X(uint64, uint64_t) X(size, size_t)
 #define SIZES(X) X(8, uint8_t) X(16, uint16_t) X(32, uint32_t) X(64, uint64_t) X(128, struct wide)
 
 struct wide {
     uint64_t low, high;
 };
-
-static int me, n_pes, next, before;
-
-static inline void who(void)
-{
-    me = nvshmem_my_pe();
-    n_pes = nvshmem_n_pes();
-    next = (me + 1) % n_pes;
-    before = (me + n_pes - 1) % n_pes;
-}
-
-static inline void begin(void)
-{
-    nvshmem_init();
-    who();
-}
-
-static inline void end(void)
-{
-    nvshmem_barrier_all();
-    printf("PE %d of %d: same\n", me, n_pes);
-    nvshmem_finalize();
-}
 
 /* Waits for the stream NULL. */
 static inline void drain(void)

@@ -25,7 +25,7 @@ pub(crate) enum Sanitizer {
     Thread,
     /// Accesses outside of objects, or after their end; in C programs, lost memory, too
     Address,
-    /// What the languages leave undefined: overflow, alignment, wrong values
+    /// Undefined behaviour of the languages: overflow, alignment, wrong values
     Undefined,
     /// Memory errors and lost memory in C programs, under memcheck
     Valgrind,

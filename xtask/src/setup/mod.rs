@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What to prepare for.
+/// The command that the machine is prepared for.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Purpose {
     /// `cargo xtask demo`

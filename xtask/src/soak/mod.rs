@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// How many PEs, as processes
     #[arg(long, default_value = "8", value_parser = clap::value_parser!(u32).range(1..=64))]
     pes: u32,
-    /// What everything is drawn from; a new one each time unless it is given
+    /// The seed of all random choices; a new one each time unless it is given
     #[arg(long)]
     seed: Option<u64>,
     /// The folder for the picture and the figures

@@ -334,7 +334,7 @@ const OMITTED_BY_QUICK: [&str; 13] = [
 fn pytest(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
     // Installed into an empty environment by test_wheel.py.
     let wheel = wheel::one_wheel(&python::wheel_folder(tree)?)?;
-    // What it is for test_install.py.
+    // The path for test_install.py.
     let prefix = tree.scratch("prefix")?;
     empty(&prefix)?;
     install::place(tree, &prefix)?;

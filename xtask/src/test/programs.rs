@@ -1,4 +1,4 @@
-//! What `cargo test` runs, a few programs side by side: most of them wait for processes that they have started. Cargo runs one after
+//! Runs the programs of `cargo test`, a few side by side: most of them wait for processes that they have started. Cargo runs one after
 //! another.
 
 use crate::run::{self, Shown};
@@ -33,7 +33,7 @@ const LONG: [&str; 14] = [
     "core/crates/check: nvshmemrs_check",
     "core: litmus",
 ];
-/// What the examples in the documentation are called.
+/// The name of the step for examples in the documentation.
 const DOCUMENTATION: &str = "examples in the documentation";
 
 /// A test program that cargo has built, or the examples in the documentation.

@@ -128,7 +128,7 @@ enum class Status : int32_t {
     Panic = NVSHMEMRS_ERROR_PANIC,
 };
 
-/// Whose names of functions, arguments and types the text of an error uses.
+/// The language whose names of functions, arguments and types the text of an error uses.
 enum class Language : int32_t {
     /// This header's.
     C = NVSHMEMRS_LANGUAGE_C,
@@ -288,7 +288,7 @@ enum class SignalOp : int32_t {
     Add = NVSHMEMRS_SIGNAL_ADD,
 };
 
-/// What a program does to memory, for `nvshmemrs_check_access`.
+/// The kind of a program's access to memory, for `nvshmemrs_check_access`.
 enum class Access : int32_t {
     /// Reads it.
     Load = NVSHMEMRS_ACCESS_LOAD,

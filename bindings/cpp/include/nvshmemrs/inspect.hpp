@@ -1,7 +1,7 @@
-// A look into a running job, from outside or from one of its PEs. `docs/inspect.md` describes the values.
+// The state of a running job, read from outside or from one of its PEs. `docs/inspect.md` describes the values.
 //
-// It is no part of nvshmemrs.hpp, because it needs a library of its own: link libnvshmemrs_inspect_cpp.a, which has cxx's
-// runtime in it, with -lpthread -ldl. Strings are `rust::String`, which converts to `std::string`, and lists are
+// nvshmemrs.hpp does not include this header, which needs a separate library: link libnvshmemrs_inspect_cpp.a, which contains cxx's
+// runtime, with -lpthread -ldl. Strings are `rust::String`, which converts to `std::string`, and lists are
 // `rust::Vec`, which has the functions of a container.
 
 #ifndef NVSHMEMRS_INSPECT_HPP
@@ -24,7 +24,7 @@
 namespace rust {
 inline namespace cxxbridge1 {
 
-/// Writes a string. It is in cxx's runtime.
+/// Writes a string. The function is in cxx's runtime.
 std::ostream &operator<<(std::ostream &out, const String &text);
 
 } // namespace cxxbridge1
@@ -33,16 +33,16 @@ std::ostream &operator<<(std::ostream &out, const String &text);
 namespace nvshmemrs {
 namespace inspect {
 
-/// Why there is nothing to see of a job.
+/// The reason why a job cannot be inspected.
 enum class problem { no_process, other_user, no_job, other_version, bad_argument, system };
 
-/// There is nothing to see of a job.
+/// A job cannot be inspected.
 class error : public std::runtime_error {
   public:
     /// With its kind and its text.
     error(inspect::problem problem, const std::string &text) : std::runtime_error(text), problem_(problem) {}
 
-    /// Which kind it is.
+    /// The kind of the error.
     inspect::problem problem() const noexcept { return problem_; }
 
   private:
@@ -80,10 +80,10 @@ template <typename Call> auto guarded(Call call) -> decltype(call()) {
 
 } // namespace detail
 
-/// A job that was found. Any thread may use it. One that was moved from names none: its calls throw `no_job`.
+/// A job that was found through its processes. Any thread may use the object. The calls of an object that was moved from throw `no_job`.
 class job {
   public:
-    /// The job that process `pid` is a PE of, or the launcher of, or that comes together with it.
+    /// The job of process `pid`, which is a PE, a launcher, or a process in init.
     ///
     /// Local. Errors: `no_process`, `other_user`, `no_job`, `other_version`.
     static job attach(std::uint32_t pid) {
@@ -100,13 +100,13 @@ class job {
     /// A snapshot of the job. PEs have `patience` seconds, from 0 to 60, to answer; for a PE that does not, the snapshot has
     /// its previous answer. One thread takes a snapshot at a time; others wait for it.
     ///
-    /// Local: no PE waits for it. Errors: `bad_argument`; `no_job` if the job ended before it had come together.
+    /// Local: no PE waits for the call. Errors: `bad_argument`; `no_job` if the job ended before it had come together.
     Snapshot snapshot(double patience = 0.1) const {
         const Found &there = found();
         return detail::guarded([&] { return there.look(patience); });
     }
 
-    /// How many PEs the job has. Local; does not wait for a snapshot that another thread takes.
+    /// The number of PEs of the job. Local; does not wait for a snapshot that another thread takes.
     int n_pes() const { return found().count(); }
 
     /// The PEs that hold others up, and the operation of every PE, as text. Local; asks only PEs of other hosts, and does not wait
@@ -123,11 +123,11 @@ class job {
         return **found_;
     }
 
-    // A box of Rust's cannot tell that it was moved from.
+    // A box of Rust does not know that it was moved from.
     std::unique_ptr<rust::Box<Found>> found_;
 };
 
-/// The version of nvshmemrs that the library is from.
+/// The version of nvshmemrs that the library belongs to.
 inline std::string library_version() { return std::string(version()); }
 
 } // namespace inspect

@@ -942,26 +942,26 @@ enum class Stage : ::std::uint8_t {
 
 #ifndef CXXBRIDGE1_ENUM_nvshmemrs$inspect$State
 #define CXXBRIDGE1_ENUM_nvshmemrs$inspect$State
-// What a PE is doing.
+// The state of a PE.
 enum class State : ::std::uint8_t {
-  // It has not joined yet.
+  // The PE has not joined yet.
   Absent = 0,
-  // It takes part.
+  // The PE has joined the job.
   Active = 1,
-  // It is inside finalize.
+  // The PE is inside finalize.
   Finalizing = 2,
-  // It has finalized.
+  // The PE has finalized.
   Finalized = 3,
-  // It has left without finalize, and said so.
+  // The PE has left without finalize, and has announced this.
   Left = 4,
-  // Its process has ended without finalize.
+  // The process of the PE has ended without finalize.
   Dead = 5,
 };
 #endif // CXXBRIDGE1_ENUM_nvshmemrs$inspect$State
 
 #ifndef CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Circle
 #define CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Circle
-// PEs that wait for each other, each for the next one.
+// PEs in a cycle, each of which waits for the next.
 struct Circle final {
   ::rust::Vec<::std::int32_t> pes;
 
@@ -975,17 +975,17 @@ struct Circle final {
 struct Snapshot final {
   ::nvshmemrs::inspect::Stage stage;
   ::std::int32_t n_pes CXX_DEFAULT_VALUE(0);
-  // Who holds the others up, one sentence each.
+  // The PEs that hold others up, one sentence each.
   ::rust::Vec<::rust::String> summary;
   // The PEs that hold others up.
   ::rust::Vec<::std::int32_t> culprits;
   ::rust::Vec<::nvshmemrs::inspect::Circle> circles;
-  // Every PE; of a forming job, those that are known.
+  // Every PE; in a forming job, the PEs that are known.
   ::rust::Vec<::nvshmemrs::inspect::Pe> pes;
   // Every wait of more than a millisecond that has not ended.
   ::rust::Vec<::nvshmemrs::inspect::Wait> waits;
   ::rust::Vec<::nvshmemrs::inspect::Team> teams;
-  // How long the look took, in seconds.
+  // The time that the snapshot took, in seconds.
   double took CXX_DEFAULT_VALUE(0);
 
   using IsRelocatable = ::std::true_type;
@@ -997,19 +997,19 @@ struct Snapshot final {
 // One PE.
 struct Pe final {
   ::std::int32_t pe CXX_DEFAULT_VALUE(0);
-  // Its process, as it is numbered here; 0 if it has no number here.
+  // The process, numbered as on this machine; 0 if the process has no number here.
   ::std::uint32_t pid CXX_DEFAULT_VALUE(0);
   ::nvshmemrs::inspect::State state;
-  // Grows whenever one of its waits of more than a millisecond ends.
+  // Grows whenever a wait of the PE that took more than a millisecond ends.
   ::std::uint64_t progress CXX_DEFAULT_VALUE(0);
-  // What it is doing, in words.
+  // The PE's activity, in words.
   ::rust::String doing;
-  // The PEs that it waits for, where that is known.
+  // The PEs that this PE waits for, if they are known.
   ::rust::Vec<::std::int32_t> waits_for;
-  // Whether it has told anything of itself: then `details` has one element, else none.
+  // Whether the PE has reported details: then `details` has one element, else none.
   bool has_details CXX_DEFAULT_VALUE(false);
   ::rust::Vec<::nvshmemrs::inspect::Details> details;
-  // Why it has told nothing, or nothing new; empty if it has.
+  // Why the PE has not reported details, or no new ones; empty if it has.
   ::rust::String silence;
 
   using IsRelocatable = ::std::true_type;
@@ -1021,24 +1021,24 @@ struct Pe final {
 // One wait that has not ended.
 struct Wait final {
   ::std::int32_t pe CXX_DEFAULT_VALUE(0);
-  // Its thread, as the kernel numbers it.
+  // The thread that waits, by the kernel's number.
   ::std::uint32_t thread CXX_DEFAULT_VALUE(0);
   ::rust::String operation;
-  // Empty where there is none.
+  // Empty if the operation has no team.
   ::rust::String team;
-  // In which collective call on that team, counted from 1; 0 otherwise.
+  // The number of the collective call on the team, from 1; 0 for other operations.
   ::std::uint64_t epoch CXX_DEFAULT_VALUE(0);
   ::rust::String target;
   ::rust::String expected;
   ::rust::String actual;
-  // For how long.
+  // The duration so far.
   double seconds CXX_DEFAULT_VALUE(0);
   ::rust::Vec<::std::int32_t> waits_for;
-  // In how many seconds it gives up; infinity if it never does.
+  // The seconds until the wait gives up; infinity if the wait has no limit.
   double gives_up_in CXX_DEFAULT_VALUE(0);
-  // The limit that makes it give up; empty if there is none.
+  // The limit that applies; empty if there is none.
   ::rust::String limit;
-  // A number that no other wait of the job has.
+  // A number that is unique among the waits of the job.
   ::std::uint64_t id CXX_DEFAULT_VALUE(0);
 
   using IsRelocatable = ::std::true_type;
@@ -1052,9 +1052,9 @@ struct Team final {
   ::std::uint32_t number CXX_DEFAULT_VALUE(0);
   ::rust::String name;
   ::rust::Vec<::std::int32_t> members;
-  // How many collectives each member has begun on it.
+  // The number of collectives that each member has begun on the team.
   ::rust::Vec<::std::uint64_t> collectives;
-  // Where it was made; empty where that is not known.
+  // The place in the program that made it; empty if the place is not known.
   ::rust::String place;
 
   using IsRelocatable = ::std::true_type;
@@ -1063,7 +1063,7 @@ struct Team final {
 
 #ifndef CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Heap
 #define CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Heap
-// How full a symmetric heap is.
+// The use of a symmetric heap.
 struct Heap final {
   // `host` or `device`.
   ::rust::String memory;
@@ -1081,13 +1081,13 @@ struct Heap final {
 
 #ifndef CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Details
 #define CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Details
-// What a PE tells of itself.
+// The details that a PE reports.
 struct Details final {
-  // The version of its library.
+  // The version of the PE's library.
   ::rust::String library;
-  // How long ago it told this, in seconds.
+  // The age of the report, in seconds.
   double age CXX_DEFAULT_VALUE(0);
-  // Whether it has told this for this snapshot.
+  // Whether the PE has made the report for this snapshot.
   bool fresh CXX_DEFAULT_VALUE(false);
   ::rust::Vec<::nvshmemrs::inspect::Setting> settings;
   ::nvshmemrs::inspect::Heap heap;
@@ -1097,7 +1097,7 @@ struct Details final {
   ::rust::Vec<::nvshmemrs::inspect::Stream> streams;
   // Whether the job is checked.
   bool checked CXX_DEFAULT_VALUE(false);
-  // How many findings the checker has made on this PE, and the texts of the last ones.
+  // The number of the checker's findings on this PE, and the texts of the last findings.
   ::std::uint64_t found CXX_DEFAULT_VALUE(0);
   ::rust::Vec<::rust::String> reports;
   // Whether traffic is counted (`NVSHMEMRS_TRAFFIC`).
@@ -1112,7 +1112,7 @@ struct Details final {
 
 #ifndef CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Setting
 #define CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Setting
-// A setting as it held at init.
+// A setting in force at init.
 struct Setting final {
   ::rust::String name;
   ::rust::String value;
@@ -1125,11 +1125,11 @@ struct Setting final {
 
 #ifndef CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Allocation
 #define CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Allocation
-// An allocation, or a buffer that is registered.
+// An allocation or a registered buffer.
 struct Allocation final {
   ::std::uint64_t offset CXX_DEFAULT_VALUE(0);
   ::std::uint64_t bytes CXX_DEFAULT_VALUE(0);
-  // Where it was made; empty where that is not known.
+  // The place in the program that made it; empty if the place is not known.
   ::rust::String place;
   bool released CXX_DEFAULT_VALUE(false);
   bool registered CXX_DEFAULT_VALUE(false);
@@ -1146,7 +1146,7 @@ struct Stream final {
   ::std::uint64_t done CXX_DEFAULT_VALUE(0);
   // The error that the next synchronisation returns; empty if there is none.
   ::rust::String error;
-  // Where it was made; empty where that is not known.
+  // The place in the program that made it; empty if the place is not known.
   ::rust::String place;
 
   using IsRelocatable = ::std::true_type;
@@ -1155,7 +1155,7 @@ struct Stream final {
 
 #ifndef CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Traffic
 #define CXXBRIDGE1_STRUCT_nvshmemrs$inspect$Traffic
-// What a PE has moved to and from another one since init.
+// The traffic of a PE with another PE since init.
 struct Traffic final {
   ::std::int32_t pe CXX_DEFAULT_VALUE(0);
   ::std::uint64_t puts CXX_DEFAULT_VALUE(0);

@@ -47,7 +47,7 @@ struct plain_element {
     static constexpr bool atomic = false, atomic_adds = false, atomic_bits = false, atomic_compares = false;
 };
 
-/// What can be done with elements of type `T`: `known` (has a `dtype`), reductions by `sums` (plus, multiplies),
+/// The operations on elements of type `T`: `known` (has a `dtype`), reductions by `sums` (plus, multiplies),
 /// `ordered` (minimum, maximum) and `bits`, `compared` in waits, atomic operations on its `word`. Derive it from
 /// that of another type for a type of your own with the same representation.
 template <typename T> struct element : plain_element {};

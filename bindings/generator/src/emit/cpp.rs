@@ -1,34 +1,12 @@
 //! `bindings/cpp/include/nvshmemrs/ffi.hpp`: inline wrappers over the C header.
 
 use super::hash::api_hash;
-use crate::model::{Api, Function, Scalar, camel};
+use crate::model::{Api, Function, camel};
 use anyhow::Result;
 use minijinja::context;
 
 /// The C++ header.
 pub fn emit(api: &Api) -> Result<String> {
-    let enums: Vec<_> = api
-        .enums
-        .iter()
-        .map(|item| {
-            let members: Vec<_> = item
-                .members
-                .iter()
-                .map(|member| {
-                    context! { name => camel(&member.short), c => member.name, docs => super::wrap(&member.docs, 100) }
-                })
-                .collect();
-            context! {
-                name => camel(&item.name),
-                repr => item.repr.c(),
-                // Handles are open numbers, of which the enum names a few, and masks are combined, so an `enum class` does not
-                // fit.
-                numbers => item.repr == Scalar::U64 || item.name.ends_with("_mask"),
-                docs => super::wrap(&item.docs, 104),
-                members,
-            }
-        })
-        .collect();
     let functions = api.functions.iter().map(function);
     let functions = functions.collect::<Result<Vec<_>>>()?;
     super::render(
@@ -36,7 +14,7 @@ pub fn emit(api: &Api) -> Result<String> {
         context! {
             abi_version => api.abi_version,
             api_hash => format!("{:#018x}", api_hash(api)),
-            enums, functions, structs => api.structs,
+            enums => api.enums, functions, structs => api.structs,
         },
     )
 }

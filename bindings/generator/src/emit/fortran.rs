@@ -37,7 +37,7 @@ pub fn emit(api: &Api) -> Result<String> {
                 item.repr
             };
             let kind = kind.fortran();
-            context! { docs => super::wrap(&item.docs, 110), kind, members }
+            context! { docs => item.docs, kind, members }
         })
         .collect();
     let structs: Vec<_> = api
@@ -45,18 +45,13 @@ pub fn emit(api: &Api) -> Result<String> {
         .iter()
         .map(|item| {
             let fields: Vec<_> = item.fields.iter().map(field).collect();
-            context! { name => item.name, docs => super::wrap(&item.docs, 110), fields }
+            context! { name => item.name, docs => item.docs, fields }
         })
         .collect();
     let callbacks: Vec<_> = api
         .callbacks
         .iter()
         .map(|item| procedure(&item.name, false, &item.docs, &[], &item.args, &item.result))
-        .collect();
-    let aliases: Vec<_> = api
-        .aliases
-        .iter()
-        .map(|item| context! { name => item.name, docs => super::wrap(&item.docs, 110), kind => item.of.fortran() })
         .collect();
     let functions = api.functions.iter().map(function);
     let functions = functions.collect::<Result<Vec<_>>>()?;
@@ -66,7 +61,7 @@ pub fn emit(api: &Api) -> Result<String> {
             abi_version => api.abi_version,
             // Fortran has no unsigned integers: these are the same 64 bits.
             api_hash => format!("{:016x}", api_hash(api)),
-            enums, structs, callbacks, aliases, functions,
+            enums, structs, callbacks, aliases => api.aliases, functions,
         },
     )?;
     if let Some(line) = text.lines().find(|line| line.len() > LINE) {

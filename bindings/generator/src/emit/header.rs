@@ -23,7 +23,7 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
         .map_err(|error| anyhow::anyhow!("{}: {error}", settings.display()))?;
     config.header = Some(format!("/* {} */", super::BANNER));
     config.after_includes = Some(format!(
-        "\n/* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */\n\
+        "\n/* The results of `nvshmemrs_abi_version` and `nvshmemrs_api_hash` for this header. */\n\
          #define NVSHMEMRS_ABI_VERSION UINT32_C({})\n#define NVSHMEMRS_API_HASH UINT64_C({:#018x})\n{MUST_CHECK}",
         api.abi_version,
         api_hash(api)

@@ -8,44 +8,14 @@ use minijinja::context;
 
 /// The Julia module.
 pub fn emit(api: &Api) -> Result<String> {
-    let enums: Vec<_> = api
-        .enums
-        .iter()
-        .map(|item| {
-            let members: Vec<_> = item
-                .members
-                .iter()
-                .map(|member| context! { short => member.short, value => member.value, docs => docs(&member.docs, 84) })
-                .collect();
-            context! { name => camel(&item.name), number => item.repr.julia(), docs => docs(&item.docs, 92), members }
-        })
-        .collect();
-    let structs: Vec<_> = api
-        .structs
-        .iter()
-        .map(|item| {
-            let fields: Vec<_> = item
-                .fields
-                .iter()
-                .map(|field| {
-                    let ty = match field.len {
-                        Some(len) => format!("NTuple{{{len}, {}}}", field.of.julia()),
-                        None => field.of.julia().to_owned(),
-                    };
-                    context! { name => field.name, ty, docs => docs(&field.docs, 88) }
-                })
-                .collect();
-            context! { name => camel(&item.name), size => item.size, docs => docs(&item.docs, 92), fields }
-        })
-        .collect();
     let callbacks: Vec<_> = api
         .callbacks
         .iter()
         .map(|item| {
             let args: Vec<_> = item.args.iter().map(|arg| type_name(&arg.ty)).collect();
             context! {
-                name => camel(&item.name),
-                docs => docs(&item.docs, 92),
+                name => item.name,
+                docs => item.docs,
                 example => format!("@cfunction(f, {}, ({},))", type_name(&item.result), args.join(", ")),
             }
         })
@@ -57,7 +27,7 @@ pub fn emit(api: &Api) -> Result<String> {
         context! {
             abi_version => api.abi_version,
             api_hash => format!("{:#018x}", api_hash(api)),
-            enums, structs, callbacks, functions,
+            enums => api.enums, structs => api.structs, callbacks, functions,
             dtypes => DTYPES.iter().filter_map(|of| Some(context! { name => of.name, julia => of.julia? })).collect::<Vec<_>>(),
         },
     )
@@ -117,8 +87,8 @@ fn sections(item: &Function) -> Result<Vec<String>> {
     Ok(docs(&lines, 92))
 }
 
-/// Text for a docstring: the literal gives `$`, `"` and `\` a meaning, and Markdown `_` outside backticks.
-fn docs(lines: &[String], width: usize) -> Vec<String> {
+/// Text for a docstring, wrapped to `width` columns: the literal gives `$`, `"` and `\` a meaning, and Markdown `_` outside backticks.
+pub(super) fn docs(lines: &[String], width: usize) -> Vec<String> {
     let line = |line: String| -> String {
         let mut literal = line.replace('\\', "\\\\");
         for mark in ['$', '"'] {

@@ -17,8 +17,9 @@ pub mod python;
 pub mod reference;
 pub mod typed;
 
-use crate::model::Function;
+use crate::model::{Function, Scalar, camel};
 use anyhow::Context;
+use minijinja::value::ViaDeserialize;
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
@@ -45,6 +46,15 @@ pub(crate) fn render(template: &str, context: impl Serialize) -> anyhow::Result<
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
     environment.add_global("banner", BANNER);
+    environment.add_filter("camel", |name: String| camel(&name));
+    environment.add_filter("wrap", |docs: Vec<String>, width| wrap(&docs, width));
+    environment.add_filter("julia_docs", |docs: Vec<String>, width| {
+        julia::docs(&docs, width)
+    });
+    environment.add_filter("c", |of: ViaDeserialize<Scalar>| of.0.c());
+    environment.add_filter("python", |of: ViaDeserialize<Scalar>| of.0.python());
+    environment.add_filter("julia", |of: ViaDeserialize<Scalar>| of.0.julia());
+    environment.add_filter("fortran", |of: ViaDeserialize<Scalar>| of.0.fortran());
     environment
         .render_str(template, context)
         .context("the template does not fit what the emitter gives it")

@@ -10,29 +10,6 @@ use std::collections::BTreeSet;
 
 /// The Python module.
 pub fn emit(api: &Api) -> Result<String> {
-    let enums: Vec<_> = api
-        .enums
-        .iter()
-        .map(|item| context! { name => camel(&item.name), docs => super::wrap(&item.docs, 90), members => item.members })
-        .collect();
-    let structs: Vec<_> = api
-        .structs
-        .iter()
-        .map(|item| {
-            let fields: Vec<_> = item
-                .fields
-                .iter()
-                .map(|field| {
-                    let ty = match field.len {
-                        Some(len) => format!("{} * {len}", field.of.python()),
-                        None => field.of.python().to_owned(),
-                    };
-                    context! { name => field.name, ty => ty, docs => super::wrap(&field.docs, 90) }
-                })
-                .collect();
-            context! { name => camel(&item.name), docs => super::wrap(&item.docs, 90), fields => fields }
-        })
-        .collect();
     let callbacks: Vec<_> = api
         .callbacks
         .iter()
@@ -41,7 +18,7 @@ pub fn emit(api: &Api) -> Result<String> {
                 .chain(item.args.iter().map(|arg| &arg.ty))
                 .map(|ty| type_name(ty, false))
                 .collect();
-            context! { name => camel(&item.name), docs => super::wrap(&item.docs, 96), types => types.join(", ") }
+            context! { name => item.name, docs => item.docs, types => types.join(", ") }
         })
         .collect();
     let functions = api.functions.iter().map(function);
@@ -52,7 +29,7 @@ pub fn emit(api: &Api) -> Result<String> {
             imports => imports(api),
             abi_version => api.abi_version,
             api_hash => format!("{:#018x}", api_hash(api)),
-            enums, structs, callbacks, functions,
+            enums => api.enums, structs => api.structs, callbacks, functions,
             dtypes => DTYPES.map(|of| context! { name => of.name, python => of.python, bytes => of.bytes }),
         },
     )

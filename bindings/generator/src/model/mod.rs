@@ -15,7 +15,7 @@ pub use source::sources;
 /// The whole ABI, in the order of the sources.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Api {
-    /// What `nvshmemrs_abi_version` returns.
+    /// The result of `nvshmemrs_abi_version`.
     pub abi_version: u32,
     /// Handles: names for number types.
     pub aliases: Vec<Alias>,

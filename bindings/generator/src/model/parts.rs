@@ -31,7 +31,7 @@ const STANDARDS: [(&str, &str); 4] = [
 pub struct Parts {
     /// The effect of the function: paragraphs.
     pub does: Vec<String>,
-    /// Who must call it, and when it is complete: a paragraph.
+    /// The PEs that must call the function, and the time of completion: a paragraph.
     pub call: String,
     /// The section of OpenSHMEM or NVSHMEM: a sentence.
     pub standard: String,

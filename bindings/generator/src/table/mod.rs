@@ -51,7 +51,7 @@ pub struct Row {
     pub args: Vec<Arg>,
     /// Its effect.
     pub does: String,
-    /// Who must call it.
+    /// The PEs that must call the function.
     pub caller: Caller,
     /// The rest of the sentence about the callers.
     pub terms: &'static str,
@@ -108,7 +108,7 @@ pub enum Passing {
     Output,
 }
 
-/// Who must call a function.
+/// The PEs that must call a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
     /// One PE, for operations on another PE.

@@ -1,9 +1,9 @@
 //! Types, and their names in every language and in the standards.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A number type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Scalar {
     I8,

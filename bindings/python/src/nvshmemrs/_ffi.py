@@ -100,7 +100,7 @@ class Status(enum.IntEnum):
 
 
 class Language(enum.IntEnum):
-    """Whose names of functions, arguments and types the text of an error uses."""
+    """The language whose names of functions, arguments and types the text of an error uses."""
 
     C = 0
     """This header's."""
@@ -269,7 +269,7 @@ class SignalOp(enum.IntEnum):
 
 
 class Access(enum.IntEnum):
-    """What a program does to memory, for `nvshmemrs_check_access`."""
+    """The kind of a program's access to memory, for `nvshmemrs_check_access`."""
 
     LOAD = 0
     """Reads it."""

@@ -34,7 +34,7 @@ const CALLER: usize = 0;
 const NOBODY: usize = usize::MAX;
 
 thread_local! {
-    /// Whose operations this thread runs.
+    /// The actor whose operations this thread runs.
     static ACTOR: Cell<usize> = const { Cell::new(CALLER) };
     /// Whether a function of the program's runs on a stream.
     static FUNCTION: Cell<bool> = const { Cell::new(false) };

@@ -248,7 +248,7 @@ impl Clocks {
 
     /// The knowledge that `pe` could publish at `tag`, or somewhat later.
     pub(super) fn past(&self, pe: u64, tag: u64) -> Snapshot {
-        // Who has seen a tag sees its moment.
+        // A PE that has seen a tag sees the tag's moment.
         fence(Acquire);
         let entry = self.area.moment(pe, tag);
         Snapshot {
@@ -262,7 +262,7 @@ impl Clocks {
     /// A clock of `pe` as it was in one of its versions, or somewhat later.
     #[inline(always)]
     pub(super) fn version(&self, pe: u64, version: u64, clock: Clock) -> &[AtomicU64] {
-        // Who has seen its number sees the clocks.
+        // A PE that has seen the number sees the clocks.
         fence(Acquire);
         let n = self.area.n();
         &self.area.version(pe, version)[clock as usize * n..][..n]

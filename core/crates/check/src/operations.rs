@@ -176,7 +176,7 @@ impl Checker {
         let fetch = || self.below().atomic(pe, offset, width, Atomic::Fetch);
         let old = match operation {
             Atomic::Fetch => fetch(),
-            // One that does not swap publishes nothing: it is a fetch.
+            // A compare-and-swap that does not swap publishes nothing: it is a fetch.
             Atomic::CompareSwap { cond, .. } if fetch() != cond => {
                 let old = fetch();
                 match old == cond {
@@ -283,7 +283,7 @@ impl Checker {
         );
     }
 
-    /// What a fetching atomic operation gives is `value`, of at most 8 bytes, which is in `dest` at some time before quiet. `false` if
+    /// The result of a fetching atomic operation is `value`, of at most 8 bytes, which is written to `dest` at some time before quiet. `false` if
     /// there is no room to remember it: then the caller writes it.
     #[cold]
     #[inline(never)]

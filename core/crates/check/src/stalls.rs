@@ -63,7 +63,7 @@ impl Stalls {
         if drawn % 65536 >= rate || state.left.is_zero() {
             return None;
         }
-        // Who holds something back waits for all that the others can do without it, also on a busy machine.
+        // A PE that holds an operation back waits for everything that the others can do without the operation, also on a busy machine.
         let longest = match holds {
             true => DELAY,
             false => LONGEST[(drawn >> 32) as usize % LONGEST.len()],

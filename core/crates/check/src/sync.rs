@@ -144,7 +144,7 @@ pub(super) struct Change {
     pub(super) bytes: u64,
     pub(super) old: u64,
     pub(super) new: u64,
-    /// Who has changed it, with which of its tags.
+    /// The PE that has changed the word, and the PE's tag.
     pub(super) pe: u64,
     pub(super) tag: u64,
     pub(super) site: u16,
@@ -244,7 +244,7 @@ impl Sync<'_> {
             .flatten()
     }
 
-    /// What the owner waits for, and has waited for at last.
+    /// The condition that the owner waits for, or has waited for last.
     pub(super) fn waits(&self) -> impl Iterator<Item = WaitRecord> {
         let asks = self.words[WAIT_TURN].load(Relaxed).min(WAITS as u64);
         (0..asks as usize).filter_map(|index| self.wait_at(index))
@@ -337,7 +337,7 @@ impl Sync<'_> {
             .collect();
         changes.sort_unstable_by_key(|(turn, _)| *turn);
         let mut changes: Vec<Change> = changes.into_iter().map(|(_, change)| change).collect();
-        // Who changed the word first may have been slower to say so.
+        // The PE that changed the word first may have reported the change later.
         for _ in 1..changes.len() {
             for at in 1..changes.len() {
                 let (first, second) = (changes[at - 1], changes[at]);
@@ -427,7 +427,7 @@ impl Syncs {
     pub(super) fn prefetch(&self, pe: u64, word: u64) {
         area::prefetch(self.area.cells(pe, word, 1).as_flattened());
         if let Some(sync) = self.find(pe, word) {
-            // What is needed first comes first.
+            // The entry that is needed first comes first.
             area::prefetch(&sync.words[SYNC_HEAD as usize..]);
             area::prefetch(&sync.words[..WAITS_AT]);
             area::prefetch(&sync.words[RING..SYNC_HEAD as usize]);

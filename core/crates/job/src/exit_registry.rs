@@ -393,7 +393,7 @@ mod tests {
             told.to_string(),
             "PE 1 ended before the job had come together"
         );
-        // Whatever they say, there is an answer.
+        // There is an answer for any contents.
         reader(&registry, 1).blame(3);
         assert_eq!(registry.culprit(3), 3);
         reader(&registry, 1).blame(1000);

@@ -179,7 +179,7 @@ fn write(version: u64, fields: &InitStatusFields) -> String {
         ..
     } = fields;
     let step = fields.step.word();
-    // What was there behind it does not count.
+    // The earlier text behind the new one does not count.
     format!(
         "{VERSION}\n{version}\n{pe}\n{n_pes}\n{name}\n{since}\n{until}\n{step}\n{leader}\n{missing}\n{note}\n{version}\n\0"
     )

@@ -140,7 +140,7 @@ pub fn exit_if_asked(control: &Control) {
 pub fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
     let threads = threads(&format!("/proc/{pid}"));
     let other = |folder: &String| {
-        // One that cannot be looked at any more has ended.
+        // A process that can no longer be read has ended.
         let status = fs::read_to_string(format!("{folder}/status")).ok()?;
         let field = |name: &str| {
             let mut lines = status.lines();

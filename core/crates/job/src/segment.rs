@@ -284,7 +284,7 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // Whoever uses the mapping holds the `Segment`.
+        // Every user of the mapping holds the `Segment`.
         unmap(self.base, self.base + self.len);
     }
 }
@@ -385,7 +385,7 @@ mod tests {
             let why = refusal(file(both), len);
             assert!(why.contains("were announced"), "{len}: {why}");
         }
-        // What is sealed cannot be cut short by its maker either.
+        // Not even the maker of a sealed file can shorten it.
         let fd = file(both);
         let other = rustix::io::fcntl_dupfd_cloexec(&fd, 0).unwrap();
         let segment = Segment::open(fd, LEN).unwrap();

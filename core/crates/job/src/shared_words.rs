@@ -155,7 +155,7 @@ pub(super) fn await_wake(block: &PeBlock, timeout: Duration) -> bool {
     match futex::wait(&block.pid.0, futex::Flags::empty(), pid, Some(&timeout)) {
         Ok(()) => true,
         Err(rustix::io::Errno::TIMEDOUT) => false,
-        // Whoever keeps changing the word must not have the thread run without a pause.
+        // A PE that keeps changing the word must not make the thread run without a pause.
         Err(_) => {
             std::thread::sleep(Duration::from_millis(1));
             false
@@ -338,7 +338,7 @@ pub fn free_join_slot(slot: &JoinSlot) {
 
 /// Publishes the team that the thread of a join slot creates.
 pub fn publish_join(slot: &JoinSlot, unique_id: u64, n_pes: Pe, member: Pe) {
-    // Whoever sees the new id sees that nobody had the slot before.
+    // A reader that sees the new id sees that the slot was free before.
     fence(Release);
     slot.unique_id.0.store(unique_id, Relaxed);
     slot.n_pes.0.store(n_pes as u32, Relaxed);
@@ -394,7 +394,7 @@ pub(super) struct WaitFields {
 
 /// Publishes a wait in a slot that the thread has taken.
 pub(super) fn publish_wait(slot: &WaitSlot, id: u64, fields: &WaitFields) {
-    // Whoever sees a word of this wait sees that the slot was taken anew.
+    // A reader that sees a word of this wait sees that the slot was taken again.
     fence(Release);
     slot.operation.0.store(fields.operation, Relaxed);
     slot.thread.0.store(fields.thread, Relaxed);

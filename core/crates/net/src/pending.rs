@@ -372,7 +372,7 @@ mod tests {
         pending.forget(third);
         assert_eq!(pending.answered(0, third, &[9; 4]), Some(()), "too late");
         assert!(!late.is_there());
-        // What comes by itself is answered by no record.
+        // Data that comes without a request is answered by no record.
         let (fourth, body) = pending.register(0, AnswerKind::Transfer(None), Some(3));
         assert_eq!(pending.answered(0, fourth, &[9; 8]), None);
         assert!(!body.is_there());

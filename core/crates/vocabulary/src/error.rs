@@ -20,7 +20,7 @@ pub enum Error {
     InvalidValue {
         /// The argument's name in the C ABI.
         argument: &'static str,
-        /// What was passed.
+        /// The value that was passed.
         value: String,
         /// The accepted values.
         expected: String,
@@ -30,7 +30,7 @@ pub enum Error {
     PeRange {
         /// The argument's name in the C ABI.
         argument: &'static str,
-        /// What was passed.
+        /// The value that was passed.
         pe: i64,
         /// How many PEs there are.
         n_pes: Pe,
@@ -42,7 +42,7 @@ pub enum Error {
     NotSymmetric {
         /// The argument's name in the C ABI.
         argument: &'static str,
-        /// What was passed.
+        /// The value that was passed.
         address: u64,
         /// The reason, as a sentence: where the address lies instead.
         why: String,
@@ -215,7 +215,7 @@ pub enum Error {
         waited: Duration,
         /// The setting that limits it, or the caller's deadline.
         variable: &'static str,
-        /// What it waited for.
+        /// The word or the event that the wait was for.
         detail: String,
     },
     /// The wait was interrupted on this PE.
@@ -227,7 +227,7 @@ pub enum Error {
         me: Pe,
         /// How long it had waited.
         waited: Duration,
-        /// What it waited for.
+        /// The word or the event that the wait was for.
         detail: String,
     },
     /// The PEs could not find or accept each other.
@@ -267,9 +267,9 @@ pub enum Error {
     BadFree {
         /// The argument's name in the C ABI.
         argument: &'static str,
-        /// What was passed.
+        /// The value that was passed.
         address: u64,
-        /// What is there.
+        /// The value that is present.
         why: &'static str,
     },
     /// This PE is inside a collective on this team: another thread, or the caller itself in a handler or a hook.

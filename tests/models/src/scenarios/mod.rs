@@ -1,4 +1,4 @@
-//! What the PEs do in each model, and what must hold.
+//! The actions of the PEs in each model, and the conditions that must hold.
 
 pub(crate) mod board;
 pub(crate) mod doorbell;

@@ -73,7 +73,7 @@ _extension.set_up(
 )
 
 NvshmemStreamsType = Any
-"""What the ``stream`` of an operation is: None or a Stream, and with the heap on a GPU also a stream
+"""The type of an operation's ``stream``: None or a Stream, and with the heap on a GPU also a stream
 of torch, CuPy or cuda.core, or the number of a cudaStream_t.
 """
 

@@ -21,7 +21,7 @@ from .nvshmem_types import NvshmemInvalid
 
 Function = Callable[..., int]
 
-# What of an array of NumPy's is compared when it is used again: its type, data, number of axes,
+# Parts of a NumPy array that are compared when the array is used again: its type, data, number of axes,
 # where its shape and strides are, its base, dtype and flags, as NumPy's C API lays them out. A
 # reference of any kind would keep the program from resizing its array.
 _BEHIND_COUNT = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)

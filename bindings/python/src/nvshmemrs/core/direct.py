@@ -58,7 +58,7 @@ class SmemAmount(enum.IntEnum):
 
 
 class InitStatus(enum.IntEnum):
-    """What ``init_status`` returns. This version knows the states NOT_INITIALIZED and
+    """The result of ``init_status``. This version knows the states NOT_INITIALIZED and
     IS_INITIALIZED.
     """
 

@@ -527,17 +527,17 @@ def _uniffi_check_contract_api_version(lib):
         raise InternalError("UniFFI contract version mismatch: try cleaning and rebuilding your project")
 
 def _uniffi_check_api_checksums(lib):
-    if lib.uniffi_nvshmemrs_inspect_checksum_func_attach() != 10272:
+    if lib.uniffi_nvshmemrs_inspect_checksum_func_attach() != 17658:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_func_library_version() != 12330:
+    if lib.uniffi_nvshmemrs_inspect_checksum_func_library_version() != 27398:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_func_this_job() != 11122:
+    if lib.uniffi_nvshmemrs_inspect_checksum_func_this_job() != 51456:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 43484:
+    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 43114:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() != 59710:
+    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() != 9949:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() != 62385:
+    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() != 36137:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
 
 # A ctypes library to expose the extern-C FFI definitions.
@@ -728,7 +728,7 @@ class _UniffiFfiConverterBoolean:
 @dataclass
 class Allocation:
     """
-    An allocation, or a buffer that is registered.
+    An allocation or a registered buffer.
 """
     def __init__(self, *, offset:int, bytes:int, place:typing.Optional[str], released:bool, registered:bool):
         self.offset = offset
@@ -808,7 +808,7 @@ class _UniffiFfiConverterSequenceString(_UniffiConverterRustBuffer):
 @dataclass
 class Checker:
     """
-    What the checker has found on a PE.
+    The findings of the checker on a PE.
 """
     def __init__(self, *, found:int, reports:typing.List[str]):
         self.found = found
@@ -856,7 +856,7 @@ class _UniffiFfiConverterFloat64(_UniffiConverterPrimitiveFloat):
 @dataclass
 class Setting:
     """
-    A setting as it held at init.
+    A setting in force at init.
 """
     def __init__(self, *, name:str, value:str, source:str):
         self.name = name
@@ -924,7 +924,7 @@ class _UniffiFfiConverterSequenceTypeSetting(_UniffiConverterRustBuffer):
 @dataclass
 class Heap:
     """
-    How full a symmetric heap is.
+    The use of a symmetric heap.
 """
     def __init__(self, *, memory:str, bytes:int, used_bytes:int, free_bytes:int, largest_free_bytes:int, allocations:int, released:int):
         self.memory = memory
@@ -1128,7 +1128,7 @@ class _UniffiFfiConverterInt32(_UniffiConverterPrimitiveInt):
 @dataclass
 class Traffic:
     """
-    What a PE has moved to and from another one, or itself, since init. The data of collectives is not counted.
+    The traffic of a PE with another PE, or with itself, since init. The data of collectives is not counted.
 """
     def __init__(self, *, pe:int, puts:int, put_bytes:int, gets:int, get_bytes:int, atomics:int, signals:int):
         self.pe = pe
@@ -1245,7 +1245,7 @@ class _UniffiFfiConverterOptionalSequenceTypeTraffic(_UniffiConverterRustBuffer)
 @dataclass
 class Details:
     """
-    What a PE tells of itself.
+    The details that a PE reports.
 """
     def __init__(self, *, library:str, age:float, fresh:bool, settings:typing.List[Setting], heap:Heap, allocations:typing.List[Allocation], allocations_left_out:int, streams:typing.List[Stream], checker:typing.Optional[Checker], traffic:typing.Optional[typing.List[Traffic]], tracked:bool):
         self.library = library
@@ -1355,37 +1355,37 @@ class _UniffiFfiConverterUInt32(_UniffiConverterPrimitiveInt):
 
 class State(enum.Enum):
     """
-    What a PE is doing.
+    The state of a PE.
 """
 
     ABSENT = 0
     """
-    It has not joined yet.
+    The PE has not joined yet.
 """
 
     ACTIVE = 1
     """
-    It takes part.
+    The PE has joined the job.
 """
 
     FINALIZING = 2
     """
-    It is inside finalize.
+    The PE is inside finalize.
 """
 
     FINALIZED = 3
     """
-    It has finalized.
+    The PE has finalized.
 """
 
     LEFT = 4
     """
-    It has left without finalize, and said so.
+    The PE has left without finalize, and has announced this.
 """
 
     DEAD = 5
     """
-    Its process has ended without finalize.
+    The process of the PE has ended without finalize.
 """
 
 
@@ -1576,7 +1576,7 @@ class Stage(enum.Enum):
 
     FORMING = 0
     """
-    Its PEs are in init. Only those that are have a value, and nothing private is known of them.
+    Its PEs are in init. A snapshot has only the PEs that have reached init, without details.
 """
 
     RUNNING = 1
@@ -1586,7 +1586,7 @@ class Stage(enum.Enum):
 
     OVER = 2
     """
-    Every PE has finalized, left or died. Details are the last ones that were told.
+    Every PE has finalized, left or died. Details are the last ones that the PEs reported.
 """
 
 
@@ -2017,7 +2017,7 @@ class _UniffiFfiConverterTypeSnapshot(_UniffiConverterRustBuffer):
 # namespace.
 class InspectError(Exception):
     """
-    Why there is nothing to see of a job.
+    The reason why a job cannot be inspected.
 """
     pass
 
@@ -2025,7 +2025,7 @@ _UniffiTempInspectError = InspectError
 
 class InspectError:  # type: ignore
     """
-    Why there is nothing to see of a job.
+    The reason why a job cannot be inspected.
 """
 
     class NoProcess(_UniffiTempInspectError):
@@ -2044,28 +2044,28 @@ class InspectError:  # type: ignore
     _UniffiTempInspectError.OtherUser = OtherUser # type: ignore
     class NoJob(_UniffiTempInspectError):
         """
-        The process, and those that it has started, are no PEs of a job right now.
+        Neither the process nor its descendants are PEs of a job now.
 """
         def __repr__(self):
             return "InspectError.NoJob({})".format(repr(str(self)))
     _UniffiTempInspectError.NoJob = NoJob # type: ignore
     class OtherVersion(_UniffiTempInspectError):
         """
-        Another version of the library has made the job; the text names both.
+        Another version of the library made the job; the text names both versions.
 """
         def __repr__(self):
             return "InspectError.OtherVersion({})".format(repr(str(self)))
     _UniffiTempInspectError.OtherVersion = OtherVersion # type: ignore
     class BadArgument(_UniffiTempInspectError):
         """
-        An argument makes no sense.
+        An argument is invalid.
 """
         def __repr__(self):
             return "InspectError.BadArgument({})".format(repr(str(self)))
     _UniffiTempInspectError.BadArgument = BadArgument # type: ignore
     class System(_UniffiTempInspectError):
         """
-        The system refused something.
+        A system call failed.
 """
         def __repr__(self):
             return "InspectError.System({})".format(repr(str(self)))
@@ -2138,33 +2138,33 @@ class _UniffiFfiConverterTypeInspectError(_UniffiConverterRustBuffer):
 
 class JobProtocol(typing.Protocol):
     """
-    A job that was found.
+    A job that was found through its processes.
 """
 
     def n_pes(self, ) -> int:
         """
-        How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
+        The number of PEs of the job. Local: the call does not wait for a snapshot that another thread takes.
 """
         raise NotImplementedError
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
-        that another thread takes.
+        The PEs that hold others up, and the activity of every PE, in words. Local; the call asks only PEs of other hosts, and does not
+        wait for a snapshot that another thread takes.
 """
         raise NotImplementedError
     def snapshot(self, patience: float = 0.1) -> Snapshot:
         """
-        What there is to see now. PEs are given `patience` seconds, from 0 to 60, to tell of themselves; the call returns as soon as all
-        have. Of one that does not answer, the snapshot has what it told before.
+        A snapshot of the job. PEs have `patience` seconds, from 0 to 60, to report details; the call returns as soon as all PEs
+        have reported. For a PE that does not answer, the snapshot has its previous report.
 
-        Local: no PE waits for it, and nothing is written to the job. A job that has ended has the stage `Over`. Errors: `patience` makes
-        no sense; the job has not come together before, and does no longer.
+        Local: no PE waits for the call, and the call writes nothing to the job. A job that has ended has the stage `Over`. Errors:
+        `patience` is out of range; the job was in init before, and no longer is.
 """
         raise NotImplementedError
 
 class Job(_Handle, JobProtocol):
     """
-    A job that was found.
+    A job that was found through its processes.
 """
 
     _handle: ctypes.c_uint64
@@ -2191,7 +2191,7 @@ class Job(_Handle, JobProtocol):
         return inst
     def n_pes(self, ) -> int:
         """
-        How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
+        The number of PEs of the job. Local: the call does not wait for a snapshot that another thread takes.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -2206,8 +2206,8 @@ class Job(_Handle, JobProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
-        that another thread takes.
+        The PEs that hold others up, and the activity of every PE, in words. Local; the call asks only PEs of other hosts, and does not
+        wait for a snapshot that another thread takes.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -2222,11 +2222,11 @@ class Job(_Handle, JobProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def snapshot(self, patience: float = 0.1) -> Snapshot:
         """
-        What there is to see now. PEs are given `patience` seconds, from 0 to 60, to tell of themselves; the call returns as soon as all
-        have. Of one that does not answer, the snapshot has what it told before.
+        A snapshot of the job. PEs have `patience` seconds, from 0 to 60, to report details; the call returns as soon as all PEs
+        have reported. For a PE that does not answer, the snapshot has its previous report.
 
-        Local: no PE waits for it, and nothing is written to the job. A job that has ended has the stage `Over`. Errors: `patience` makes
-        no sense; the job has not come together before, and does no longer.
+        Local: no PE waits for the call, and the call writes nothing to the job. A job that has ended has the stage `Over`. Errors:
+        `patience` is out of range; the job was in init before, and no longer is.
 """
 
         _UniffiFfiConverterFloat64.check_lower(patience)
@@ -2273,10 +2273,10 @@ class _UniffiFfiConverterTypeJob:
         buf.write_u64(cls.lower(value))
 def attach(pid: int) -> Job:
     """
-    The job that process `pid` is a PE of, or the launcher of, or that comes together with it.
+    The job of process `pid`, which is a PE, a launcher, or a process in init.
 
-    Local. Errors: there is no such process, it belongs to another user, it is no PE and has started none, or the job is of another
-    version of the library.
+    Local. Errors: there is no such process; the process belongs to another user; the process is no PE and has started none; another
+    version of the library made the job.
 """
 
     _UniffiFfiConverterUInt32.check_lower(pid)
@@ -2293,7 +2293,7 @@ def attach(pid: int) -> Job:
     return _uniffi_lift_return(_uniffi_ffi_result)
 def library_version() -> str:
     """
-    The version of nvshmemrs that this library is from.
+    The version of nvshmemrs that this library belongs to.
 """
     _uniffi_lowered_args = (
     )
@@ -2309,7 +2309,7 @@ def this_job() -> Job:
     """
     The job that the calling process is a PE of.
 
-    Local. Errors: it is none, or the job is of another version of the library.
+    Local. Errors: the process is no PE; another version of the library made the job.
 """
     _uniffi_lowered_args = (
     )

@@ -200,7 +200,7 @@ impl Shadow {
         let end = access.offset + access.bytes;
         // Words before this one are whole, but for the first.
         let whole = (end / WORD - first) as usize;
-        // Who sees a cell sees the moment of its tag.
+        // A PE that sees a cell sees the moment of the cell's tag.
         fence(Release);
         let mut last: Option<Run> = None;
         let mut index = 0;
@@ -253,7 +253,7 @@ impl Shadow {
     pub(super) fn reissue(&self, access: &Access) {
         let (first, end) = (access.offset / WORD, access.offset + access.bytes);
         let count = end.div_ceil(WORD) - first;
-        // Who sees a cell sees the moment of its tag.
+        // A PE that sees a cell sees the moment of the cell's tag.
         fence(Release);
         for (word, cells) in (first..).zip(self.area.cells(access.owner, first, count)) {
             if self.marked(access.owner, word) {

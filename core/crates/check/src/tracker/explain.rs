@@ -1,4 +1,4 @@
-//! What a conflict is called, and why the order is missing.
+//! The name of a conflict, and the reason why the order is missing.
 
 use super::{Learned, LearnedBy, Tracker};
 use crate::Pe;
@@ -43,7 +43,7 @@ impl Tracker {
         }
     }
 
-    /// What is wrong, if anything is.
+    /// The defect, if there is one.
     fn problem(&self, access: &Access, cell: Cell) -> Option<Problem> {
         let (now, before) = (access.kind, cell.kind());
         if cell.pe() == self.me {
@@ -109,7 +109,7 @@ impl Tracker {
         }
     }
 
-    /// What this PE has learned of the other one directly, at last.
+    /// The last knowledge that this PE has received directly from the other PE.
     fn learned(&self, pe: u64) -> Option<Learned> {
         // The state is not locked where a finding is made.
         self.lock().learned.get(pe as usize).copied().flatten()

@@ -19,7 +19,7 @@ impl Tracker {
         if bytes == 0 || self.clocks.is_off() {
             return false;
         }
-        // Who does not see the bit of a word that somebody looks at for the first time, has written cells that the other one sees.
+        // A PE that does not see the bit of a word, which another PE reads for the first time, has written cells that the other PE sees.
         fence(Release);
         let (owner, first) = (pe as u64, offset / area::WORD);
         let count = (offset + bytes).div_ceil(area::WORD) - first;
@@ -41,7 +41,7 @@ impl Tracker {
                 None => self.signalled(owner, self.me, stamp.tag, stamp.data),
             }
         }
-        // Whoever sees the effect sees what was published with it.
+        // A PE that sees the effect sees the knowledge that was published with the effect.
         fence(Release);
         marked
     }
@@ -101,7 +101,7 @@ impl Tracker {
         Some(sync)
     }
 
-    /// What an access could publish, by its cell; `None` if it only reads. A store may have taken the place of a put of the same PE.
+    /// The knowledge that an access could publish, by its cell; `None` if the access only reads. A store may have taken the place of a put of the same PE.
     fn published(&self, cell: Cell) -> Option<Snapshot> {
         let kind = cell.kind();
         if !kind.writes() {
@@ -267,7 +267,7 @@ impl Tracker {
         let Some(sync) = self.syncs.find(self.me, offset / area::WORD) else {
             return;
         };
-        // What was published so far was published before the end.
+        // All knowledge that is published by now was published before the end.
         let tag = match self.released.load(Relaxed) {
             true => self.next(),
             false => self.clocks.tag(),

@@ -1,4 +1,4 @@
-// The primitives of include/nvshmemrs_device.cuh, as the library's kernels call them: addresses are numbers. It comes first.
+// The primitives of include/nvshmemrs_device.cuh for the library's kernels, which pass addresses as numbers. This file is included first.
 #pragma once
 
 using nvshmemrs::device::Bytes16;
@@ -10,7 +10,7 @@ using nvshmemrs::device::least;
 // Polls between two looks at the abort word, which lies behind PCIe.
 using nvshmemrs::device::POLLS;
 
-// Words that other PEs access, too, at `.sys` scope.
+// Accesses at `.sys` scope to words that other PEs also access.
 #define ACCESSES(T, SUFFIX)                                                                                               \
     DEVICE T load_relaxed##SUFFIX(u64 at) { return nvshmemrs::device::load_relaxed((const T *)at); }                     \
     DEVICE T load_acquire##SUFFIX(u64 at) { return nvshmemrs::device::load_acquire((const T *)at); }                     \
@@ -22,7 +22,7 @@ ACCESSES(u16, _u16)
 ACCESSES(u8, _u8)
 #undef ACCESSES
 
-// Atomic operations on a word of 4 or 8 bytes, and the sum of a double; they give the old value.
+// Atomic operations on a word of 4 or 8 bytes, and the sum of a double; they return the old value.
 #define ATOMIC(NAME, OF)                                                                                       \
     template <class W>                                                                                         \
     DEVICE W NAME(u64 at, W value) { return nvshmemrs::device::OF((W *)at, value); }

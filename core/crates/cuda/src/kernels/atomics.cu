@@ -4,7 +4,7 @@ struct AtomicCall {
     u64 address;
     u64 value;
     u64 cond;
-    // Where the old value goes, as wide as the word; 0: nowhere.
+    // The address for the old value, which is as wide as the word; 0: the old value is not stored.
     u64 result;
     // The number of the operation: the first of Atomic::parts in ../../mod.rs.
     u32 operation;
@@ -13,7 +13,7 @@ struct AtomicCall {
 };
 static_assert(sizeof(AtomicCall) == 40, "as AtomicCall in mod.rs");
 
-// The hardware's addition of single precision makes subnormal numbers 0, so this one compares and swaps.
+// The hardware's atomic addition in single precision flushes subnormal numbers to 0, so this function compares and swaps.
 DEVICE u32 add_float(u64 at, u32 value) {
     u32 old = load_relaxed_u32(at);
     for (;;) {
@@ -32,7 +32,7 @@ DEVICE u32 load_word(u64 at, u32 *) { return load_acquire_u32(at); }
 DEVICE void store_word(u64 at, u64 value) { store_release(at, value); }
 DEVICE void store_word(u64 at, u32 value) { store_release_u32(at, value); }
 
-// Gives the old value; 0 where there is none to give.
+// Returns the old value, or 0 for an operation without one.
 template <class W>
 DEVICE W atomic(const AtomicCall &call) {
     u64 at = call.address;

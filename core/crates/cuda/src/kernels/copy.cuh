@@ -6,7 +6,7 @@ DEVICE T &at(u64 address) {
     return *(T *)address;
 }
 
-// Copies `count` elements; thread `thread` of `threads`. Four loads are under way before the first store.
+// Copies `count` elements; thread `thread` of `threads`. Four loads are in flight before the first store.
 template <class T>
 DEVICE void copy_as(u64 dest, u64 source, u64 count, u64 thread, u64 threads) {
     nvshmemrs::device::copy_elements<T, 4, false>(dest, source, count, thread, threads);
@@ -23,7 +23,7 @@ DEVICE void copy_aligned(u32 power, u64 dest, u64 source, u64 count, u64 thread,
     }
 }
 
-// Sixteen bytes that begin inside of a word of eight; words of which they have nothing are not read.
+// Loads sixteen bytes that begin inside a word of eight bytes; only words that contain some of these bytes are read.
 DEVICE Bytes16 load_askew(u64 source) {
     const u64 *words = (const u64 *)(source & ~7ull);
     u32 shift = (u32)(source & 7) * 8;
@@ -31,7 +31,7 @@ DEVICE Bytes16 load_askew(u64 source) {
     return {{first >> shift | second << (64 - shift), second >> shift | third << (64 - shift)}};
 }
 
-// Copies `count` times sixteen bytes to a multiple of sixteen, from a place that is no multiple of eight. Two loads are under way before
+// Copies `count` times sixteen bytes to a multiple of sixteen, from an address that is no multiple of eight. Two loads are in flight before
 // the first store.
 DEVICE void copy_askew(u64 dest, u64 source, u64 count, u64 thread, u64 threads) {
     u64 i = thread;
@@ -43,12 +43,12 @@ DEVICE void copy_askew(u64 dest, u64 source, u64 count, u64 thread, u64 threads)
     if (i < count) at<Bytes16>(dest + i * 16) = load_askew(source + i * 16);
 }
 
-// The fewest bytes that are shifted into place where the two sides cannot be aligned at once.
+// The fewest bytes that are shifted into place if the two sides cannot be aligned together.
 static constexpr u64 ASKEW = 128;
 
-// Copies `bytes` bytes that do not overlap; all `threads` call it.
+// Copies `bytes` bytes; source and destination do not overlap. All `threads` call.
 DEVICE void copy(u64 dest, u64 source, u64 bytes, u64 thread, u64 threads) {
-    // Where both sides can be aligned at once.
+    // Both sides can be aligned together.
     u32 power = common_power(dest ^ source);
     bool askew = power < 8 && bytes >= ASKEW;
     if (askew) power = 16;
@@ -63,7 +63,7 @@ DEVICE void copy(u64 dest, u64 source, u64 bytes, u64 thread, u64 threads) {
     }
 }
 
-// Reads up to eight bytes at any address; what is not there is 0.
+// Reads up to eight bytes at any address; the remaining bytes of the result are 0.
 DEVICE u64 load_unit(u64 source, u32 bytes) {
     if (bytes == 8 && source % 8 == 0) return at<u64>(source);
     u64 unit = 0;

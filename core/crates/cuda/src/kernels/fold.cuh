@@ -1,5 +1,5 @@
-// How the values of two members combine: the same bits as ../../../collectives/fold.rs, but for the payload of a NaN that a sum or a
-// product makes.
+// The fold of two members' values: the same bits as core/src/collectives/fold.rs, except for the payload of a NaN that a sum or a product
+// makes.
 //
 // Narrow floating-point numbers are folded in single precision and rounded once at the end, all others in their own type. The compiler
 // must not contract (-fmad=false).
@@ -17,14 +17,14 @@ struct Complex {
     R im;
 };
 
-// What the operations of a type are: numbers are ordered, and integers have bits. Integers are unsigned here; where the sign makes a
-// difference there is an operation of its own.
+// The operations of a type: numbers are ordered, and integers have bits. Integers are unsigned here; if the sign makes a difference, there is a
+// separate operation.
 template <class T> struct Kind { static constexpr bool ordered = true, integer = true; };
 template <> struct Kind<float> { static constexpr bool ordered = true, integer = false; };
 template <> struct Kind<double> { static constexpr bool ordered = true, integer = false; };
 template <class R> struct Kind<Complex<R>> { static constexpr bool ordered = false, integer = false; };
 
-// The numbers of Op in ../../../op.rs, which the header has too, and two of our own.
+// The numbers of Op in core/crates/vocabulary/src/op.rs, which the header also has, and two internal numbers.
 static constexpr u32 SUM = 1, MIN = 2, MAX = 3, PROD = 4, AND = 5, OR = 6, XOR = 7, SIGNED_MIN = 8, SIGNED_MAX = 9;
 
 // The header's folds of two values.
@@ -42,18 +42,18 @@ DEVICE Complex<R> prod(Complex<R> a, Complex<R> b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// The first NaN stays. Not called min and max: the compiler has functions of its own with these names, which would be preferred, and
-// which drop a NaN.
+// The result of a NaN and any value is the first NaN. The names are not min and max: the compiler would prefer its own functions of these
+// names, which drop a NaN.
 template <class T>
 DEVICE T smaller(T a, T b) { return folded<MIN>(a, b); }
 template <class T>
 DEVICE T greater(T a, T b) { return folded<MAX>(a, b); }
 
-// With this bit the other way round, signed numbers have the order of unsigned ones.
+// With this bit inverted, signed numbers have the order of unsigned numbers.
 template <class T>
 DEVICE T sign_bit() { return (T)(1ull << (8 * sizeof(T) - 1)); }
 
-// A value that an operation leaves as it is.
+// The identity of an operation.
 template <class T>
 DEVICE T identity(u32 operation, T *) {
     if constexpr (Kind<T>::integer) {
@@ -85,7 +85,7 @@ union alignas(BYTES) Pack {
     T elements[COUNT];
 };
 
-// One element, where its type's alignment allows.
+// One element, aligned as its type.
 template <class T>
 struct Single {
     typedef T Element;
@@ -119,7 +119,7 @@ struct Folded {
     }
 
     DEVICE_METHOD void fold(u32 operation, const Packed &pack) {
-        // Once, and not again in the code of each operation, where there are registers for it.
+        // Hoisted out of the code of each operation, if there are enough registers.
         constexpr bool ONCE = sizeof(Sum) > sizeof(Element) && Packed::COUNT <= 8;
         Sum next[ONCE ? Packed::COUNT : 1];
         if constexpr (ONCE) {

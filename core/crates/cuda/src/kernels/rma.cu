@@ -13,7 +13,7 @@ DEVICE Bytes16 load_line(u64 source) {
     return load_askew(source);
 }
 
-// The part of a range that lies in one line of sixteen bytes of its destination, and has to go there.
+// The part of a range that belongs to one line of sixteen bytes of the destination.
 struct Line {
     u64 dest;
     u64 source;
@@ -39,7 +39,7 @@ struct Line {
     }
 };
 
-// `dest` and `source` may overlap; one block. Lines are read before they are written, from the end where nothing is lost.
+// `dest` and `source` may overlap; one block. Lines are read before they are written, from the end where no unread byte is overwritten.
 KERNEL nvshmemrs_move(u64 dest, u64 source, u64 bytes) {
     follow_previous_kernel();
     u64 lines = ((dest + bytes + 15) >> 4) - (dest >> 4), each = 2 * blockDim.x, rounds = (lines + each - 1) / each;
@@ -95,13 +95,13 @@ KERNEL nvshmemrs_put_value(u64 dest, u64 low, u64 high, u64 bytes) {
     if (bytes > 8) store_unit(dest + 8, high, (u32)bytes - 8);
 }
 
-// A release, which orders whatever came before, of the block's other threads and of the stream, too.
+// A release, which also orders the earlier stores of the block's other threads and of the stream.
 DEVICE void update_signal(u64 signal, u64 value, u32 add) {
     if (add) add_release(signal, value);
     else store_release(signal, value);
 }
 
-// Updates a signal after everything that came before on the stream.
+// Updates a signal after all earlier operations of the stream.
 KERNEL nvshmemrs_signal(u64 signal, u64 value, u32 add) {
     follow_previous_kernel();
     if (grid_thread() == 0) update_signal(signal, value, add);

@@ -1,20 +1,20 @@
-// Waiting for, and testing, elements of the PE's own copy that other PEs write.
+// Waits and tests of elements in the PE's memory that other PEs write.
 
 struct WaitCall {
     State state;
     // Elements, one after the other.
     u64 ivars;
     u64 count;
-    // An i32 for each element, not 0: left out; 0 for none.
+    // The address of an i32 for each element; an element whose i32 is not 0 is skipped. 0: no element is skipped.
     u64 status;
-    // An element for each to compare with; 0: all with `value`.
+    // The address of a value for each element to compare with; 0: all elements are compared with `value`.
     u64 values;
     u64 value;
-    // One: the u64 that held. All: 1. Any: an index that held, or ~0. Some: how many. What a test did not find is 0, for any ~0.
+    // One: the u64 that held. All: 1. Any: an index that held. Some: the number of elements. A test that finds none writes 0, for any ~0.
     u64 result;
     // One: 1 if it held. Some: the indices that held, u64 each.
     u64 indices;
-    // Any: the index that is looked at first; the others follow in order, around the end. Else 0.
+    // Any: the index of the first element to compare; the others follow in order, with wrap-around. Else 0.
     u64 start;
     // The numbers of Cmp and Dtype.
     u32 cmp;
@@ -33,7 +33,7 @@ DEVICE u32 size_of(u32 dtype) {
     return dtype == FLOAT ? 4 : dtype == DOUBLE ? 8 : 1 << (dtype - 1) % 4;
 }
 
-// An aligned element's bits, with acquire.
+// Loads the bits of an aligned element, with acquire.
 DEVICE u64 load_element(u64 place, u32 bytes) {
     switch (bytes) {
     case 8: return load_acquire(place);
@@ -55,7 +55,7 @@ DEVICE bool compare(u32 cmp, T left, T right) {
     }
 }
 
-// Whether bits of the type compare.
+// Whether the comparison holds for two values of the type.
 DEVICE bool holds(u32 cmp, u32 dtype, u64 left, u64 right) {
     if (dtype == FLOAT) return compare(cmp, __uint_as_float((u32)left), __uint_as_float((u32)right));
     if (dtype == DOUBLE) return compare(cmp, __longlong_as_double(left), __longlong_as_double(right));
@@ -106,7 +106,7 @@ DEVICE void wait_one(const Elements &elements) {
     give(w.indices, held);
 }
 
-// Each element has held once.
+// Returns when each element has held once.
 DEVICE void wait_all(const Elements &elements) {
     const WaitCall &w = elements.w;
     bool held = true;
@@ -122,17 +122,16 @@ DEVICE void wait_all(const Elements &elements) {
     if (threadIdx.x == 0) give(w.result, held);
 }
 
-// The index `distance` behind `start`, around the end.
+// The index at `distance` behind `start`, with wrap-around.
 DEVICE u64 after_start(const WaitCall &w, u64 distance) {
     u64 left = w.count - w.start;
     return distance < left ? w.start + distance : distance - left;
 }
 
-// The first index from `start` on that holds, or else the first one before it, on all threads; ~0 if nothing does and nothing is to be
-// waited for.
+// The index of the first element that holds, from `start` on with wrap-around, on all threads; ~0 if none holds and the call does not wait.
 DEVICE u64 find_any(const Elements &elements) {
     const WaitCall &w = elements.w;
-    // How far behind `start` the first one is.
+    // The distance of this element from `start`.
     __shared__ u64 nearest;
     for (u32 looks = 1;;) {
         if (threadIdx.x == 0) nearest = ~0ull;
@@ -150,7 +149,7 @@ DEVICE u64 find_any(const Elements &elements) {
             }
         }
         bool any = __syncthreads_or(candidates);
-        // One thread's word for all, as the abort word may change.
+        // One thread reads the abort word for all, because the word may change.
         bool stop = __syncthreads_or(ended) || nearest != ~0ull || !any || w.test;
         u64 found = nearest;
         __syncthreads();
@@ -158,7 +157,7 @@ DEVICE u64 find_any(const Elements &elements) {
     }
 }
 
-// The indices that hold now, in order, from the first one that held on.
+// The indices of the elements that hold now, in order, beginning at the first element that was found.
 DEVICE void collect_some(const Elements &elements, u64 first) {
     const WaitCall &w = elements.w;
     __shared__ u32 warps[32];
@@ -200,6 +199,6 @@ KERNEL nvshmemrs_wait(const __grid_constant__ WaitCall w) {
         break;
     }
     }
-    // What was put before the values is visible to whatever follows on the stream.
+    // Puts before the values are visible to later operations of the stream.
     fence();
 }

@@ -59,7 +59,7 @@ pub struct PeStatus {
 pub struct Wait {
     /// Unique in the job.
     pub id: u64,
-    /// Who waits.
+    /// The PE that waits.
     pub pe: Pe,
     /// Its thread, as the kernel numbers it.
     pub thread: u32,

@@ -4,7 +4,7 @@ use super::{Board, InitStatus, State};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What must change for a job to have moved.
+/// The state whose change means that the job has moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     waits: BTreeSet<u64>,

@@ -135,7 +135,7 @@ fn in_our_namespace(symbol: &str) -> bool {
     if let Some((module, _)) = in_module(symbol) {
         return module.starts_with("nvshmemrs_");
     }
-    // What is within a function, as a lambda, has a second Z.
+    // The name of an item within a function, such as a lambda, has a second Z.
     let name = symbol
         .strip_prefix("_ZN")
         .or_else(|| symbol.strip_prefix("_ZZN"))
@@ -210,7 +210,7 @@ fn short(name: &str) -> String {
         match character {
             '{' | '<' => depth += 1,
             '}' | '>' => depth -= 1,
-            // What a template gives comes before its name.
+            // The result type of a template comes before the name.
             ' ' if depth == 0 && !name[start..index].ends_with("operator") => start = index + 1,
             '(' if depth == 0 && !name[..index].ends_with("operator") => {
                 return name[start..index].to_string();

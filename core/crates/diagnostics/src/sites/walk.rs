@@ -68,7 +68,7 @@ fn registers() -> Registers {
     }
 }
 
-/// What DWARF calls the registers of this machine.
+/// DWARF's numbers for the registers of this machine.
 #[cfg(target_arch = "x86_64")]
 pub(super) const MACHINE: Machine = Machine {
     sp: gimli::X86_64::RSP,
@@ -76,7 +76,7 @@ pub(super) const MACHINE: Machine = Machine {
     ra: gimli::X86_64::RA,
 };
 
-/// What DWARF calls the registers of this machine.
+/// DWARF's numbers for the registers of this machine.
 #[cfg(target_arch = "aarch64")]
 pub(super) const MACHINE: Machine = Machine {
     sp: gimli::AArch64::SP,

@@ -25,7 +25,7 @@ impl Resource {
         }
     }
 
-    /// What its number is called, if a reader can do something with it.
+    /// The name of the resource's number, if the number is useful to a reader.
     fn numbered(self) -> Option<&'static str> {
         match self {
             Resource::Allocation | Resource::Buffer => Some("offset"),

@@ -124,10 +124,10 @@ impl RemoteHosts {
     /// Sends that this PE has finalized, if a PE may wait for it. Earlier states travel by [`dissemination`].
     pub fn send_state(&self, control: &Control) {
         let block = control.pe(self.hosts.me());
-        // Who has seen all PEs in finalize waits for PE 0 only, if that writes a list first.
+        // A PE that has seen all PEs in finalize waits only for PE 0, in case PE 0 writes a list first.
         let writes = self.hosts.me() == 0 && block.unfreed[0].load(Relaxed) != 0;
         if state(block) == State::Finalized && (writes || !self.has_met()) {
-            // Who has not met the others may not have said so before.
+            // A PE that has not met the others may not have announced this before.
             self.disseminate(State::Finalizing).announce(control);
             self.send_all(&words(control, &[Span::of(control, &block.state)]));
         }

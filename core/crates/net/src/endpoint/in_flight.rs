@@ -131,7 +131,7 @@ impl Endpoint {
             Completion::ArrivedInBuffer(request_id, buffer) if whole => {
                 self.pending.arrived(request_id, buffer.data())
             }
-            // Who waits for it learns of the error.
+            // The waiting thread gets the error.
             Completion::Arrived(_)
             | Completion::ArrivedInBuffer(..)
             | Completion::BufferFree(_) => {}

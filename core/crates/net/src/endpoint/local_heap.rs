@@ -342,7 +342,7 @@ impl DeviceTarget {
             let Some(queue) = work.queues.get_mut(&from) else {
                 continue;
             };
-            // What comes by itself must have come.
+            // Data that comes without a request must have arrived.
             let comes = |request: &TargetRequest| matches!(request.task, Task::Large(_, _, None));
             while batch.len() < BATCH
                 && !queue.requests.front().is_none_or(comes)

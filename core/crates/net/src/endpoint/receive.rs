@@ -125,7 +125,7 @@ impl Endpoint {
         {
             return target.take(self, state, from, record);
         }
-        // What comes later is seen later, also by the threads of the PE.
+        // Later data is seen later, also by the threads of the PE.
         let heap = self.local_heap.host();
         heap.inspect(|heap| heap.fence());
         match kind {

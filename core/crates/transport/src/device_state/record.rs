@@ -63,7 +63,7 @@ pub enum Effect {
     Fetches,
 }
 
-/// What a thread of a kernel does, is about to do, or has seen.
+/// An operation that a thread of a kernel does or is about to do, or a value that it has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelEvent {
     /// A put begins. `until_quiet`: it may read its source, at the address `local`, until quiet.

@@ -82,7 +82,7 @@ impl ThreadHold {
             unsafe { request::<UFFDIO_REGISTER, _>(&fault, &mut register) }?;
             let result = body();
             // Ends the hold: those that wait look again. Closing it would not do if a child that was forked meanwhile has it, too.
-            // What was mapped anew is not registered any more, so the first request may find nothing.
+            // Memory that was mapped again is no longer registered, so the first request may find nothing.
             let mut range = uffdio_range { start, len: bytes };
             // SAFETY: rules 1 and 2.
             let _ = unsafe { request::<UFFDIO_UNREGISTER, _>(&fault, &mut range) };
@@ -164,7 +164,7 @@ fn open() -> std::result::Result<OwnedFd, Errno> {
     let user_only = flags | UserfaultfdFlags::from_bits_retain(UFFD_USER_MODE_ONLY);
     // SAFETY: it touches nothing until a range is registered.
     let open = |flags| unsafe { rustix::mm::userfaultfd(flags) };
-    // Who may not hold up system calls of other threads holds up their own accesses.
+    // A process that may not block system calls of other threads blocks only the threads' own accesses.
     let fault = open(flags).or_else(|_| open(user_only))?;
     let mut api = uffdio_api {
         api: UFFD_API.into(),
@@ -196,7 +196,7 @@ fn alone() -> Result<bool> {
         .map_err(failed)?;
     for task in tasks {
         let task = task.map_err(failed)?;
-        // One that has ended meanwhile cannot be read, or has no memory.
+        // A thread that has ended meanwhile cannot be read, or has no memory.
         let Ok(stat) = task.stat() else {
             continue;
         };

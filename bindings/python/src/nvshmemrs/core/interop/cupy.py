@@ -195,7 +195,7 @@ def _array(
     made = _class()
     import cupy  # type: ignore[import-not-found, unused-ignore]
 
-    # Whose GPU it is is said, because for a peer's memory the driver would name the peer's.
+    # The GPU is given, because for a peer's memory the driver would name the peer's GPU.
     block = cupy.cuda.UnownedMemory(memory.live_address(), memory.size, memory, job.device)
     place = cupy.cuda.MemoryPointer(block, offset)
     return made(shape, dtype=dtype, memptr=place, strides=strides, order=order)

@@ -36,7 +36,6 @@ from ._backend import (
     ld_weak_u64,
     lend,
     lendable,
-    lent,
     named,
     public,
     st_relaxed_u64,
@@ -88,14 +87,9 @@ from .direct import (
 )
 from .rma import (
     align_of,
+    forms,
     g,
-    get_bytes,
-    get_lent,
     p,
-    put_bytes,
-    put_lent,
-    put_signal_bytes,
-    put_signal_lent,
     strided_bytes,
 )
 from .waits import (
@@ -259,106 +253,74 @@ def _size(unit):
     return 1 if unit == "mem" else int(unit) // 8 if unit else 0
 
 
-def _moves(kind, what, unit, nbi, scope):
+def _extent(kind, unit, pair=True):
+    """The check of the arrays of a function; it gives the bytes of so many units, and their alignment."""
     check, fixed = _checks(kind), _size(unit)
-    operation = getattr(_s, what.upper() + ("_NBI" if nbi else ""))
-    move, move_lent = (put_bytes, put_lent) if what == "put" else (get_bytes, get_lent)
+    same = pair and fixed == 0
 
-    def function(dest, source, nelems, pe):
+    @jitable
+    def extent(dest, source, nelems):
         check(dest)
-        if fixed == 0:
+        if same:
             check_pair(dest, source)
         size = fixed if fixed != 0 else itemsize(dest)
-        nbytes, align = integer(nelems) * size, align_of(size)
-        move(operation, address(dest), address(source), nbytes, align, integer(pe), scope)
+        return integer(nelems) * size, align_of(size)
 
-    def with_lent(dest, source, nelems, pe):
-        check(dest)
-        if fixed == 0:
-            check_pair(dest, source)
-        size = fixed if fixed != 0 else itemsize(dest)
-        nbytes, align, to = integer(nelems) * size, align_of(size), integer(pe)
-        move_lent(operation, address(dest), address(source), nbytes, align, to, scope, lent())
+    return extent
 
-    if scope != _s.BLOCK:
-        function.with_lent = with_lent  # pyright: ignore[reportFunctionMemberAccess]
-    return function
+
+def _moves(kind, what, unit, nbi, scope):
+    extent, operation = _extent(kind, unit), getattr(_s, what.upper() + ("_NBI" if nbi else ""))
+
+    def moving(moves):
+        move, word = getattr(moves, what), moves.word
+
+        def function(dest, source, nelems, pe):
+            nbytes, align = extent(dest, source, nelems)
+            at, start, to = address(dest), address(source), integer(pe)
+            move(operation, at, start, nbytes, align, to, scope, word())
+
+        return function
+
+    return forms(moving, scope)
 
 
 def _signals(kind, unit, nbi, scope):
-    check, fixed = _checks(kind), _size(unit)
-    operation = _s.PUT_SIGNAL_NBI if nbi else _s.PUT_SIGNAL
+    extent, operation = _extent(kind, unit), _s.PUT_SIGNAL_NBI if nbi else _s.PUT_SIGNAL
 
-    def function(dest, source, nelems, sig_addr, signal, sig_op, pe):
-        check(dest)
-        if fixed == 0:
-            check_pair(dest, source)
-        check_signal(sig_addr)
-        size = fixed if fixed != 0 else itemsize(dest)
-        put_signal_bytes(
-            operation,
-            address(dest),
-            address(source),
-            integer(nelems) * size,
-            align_of(size),
-            address(sig_addr),
-            integer(signal),
-            integer(sig_op),
-            integer(pe),
-            scope,
-        )
+    def moving(moves):
+        move, word = moves.put_signal, moves.word
 
-    def with_lent(dest, source, nelems, sig_addr, signal, sig_op, pe):
-        check(dest)
-        if fixed == 0:
-            check_pair(dest, source)
-        check_signal(sig_addr)
-        size = fixed if fixed != 0 else itemsize(dest)
-        put_signal_lent(
-            operation,
-            address(dest),
-            address(source),
-            integer(nelems) * size,
-            align_of(size),
-            address(sig_addr),
-            integer(signal),
-            integer(sig_op),
-            integer(pe),
-            scope,
-            lent(),
-        )
+        def function(dest, source, nelems, sig_addr, signal, sig_op, pe):
+            nbytes, align = extent(dest, source, nelems)
+            check_signal(sig_addr)
+            at, start, place = address(dest), address(source), address(sig_addr)
+            value, op, to = integer(signal), integer(sig_op), integer(pe)
+            move(operation, at, start, nbytes, align, place, value, op, to, scope, word())
 
-    if scope != _s.BLOCK:
-        function.with_lent = with_lent  # pyright: ignore[reportFunctionMemberAccess]
-    return function
+        return function
+
+    return forms(moving, scope)
 
 
 def _broadcasts(kind, unit, scope):
-    check, fixed = _checks(kind), _size(unit)
+    extent = _extent(kind, unit, pair=False)
 
     def function(team, dest, source, nelems, root, slot=0):
-        check(dest)
-        size = fixed if fixed != 0 else itemsize(dest)
-        nbytes, align, start = integer(nelems) * size, align_of(size), address(source)
-        member, number = integer(root), integer(slot)
-        return broadcast_bytes(
-            integer(team), address(dest), start, nbytes, align, member, number, scope
-        )
+        nbytes, align = extent(dest, source, nelems)
+        at, start, member, number = address(dest), address(source), integer(root), integer(slot)
+        return broadcast_bytes(integer(team), at, start, nbytes, align, member, number, scope)
 
     return function
 
 
 def _gathers(kind, what, unit, scope):
-    check, fixed = _checks(kind), _size(unit)
-    operation = getattr(_s, what.upper())
+    extent, operation = _extent(kind, unit, pair=False), getattr(_s, what.upper())
 
     def function(team, dest, source, nelems, slot=0):
-        check(dest)
-        size = fixed if fixed != 0 else itemsize(dest)
-        nbytes, align, start = integer(nelems) * size, align_of(size), address(source)
-        return gather_bytes(
-            operation, integer(team), address(dest), start, nbytes, align, integer(slot), scope
-        )
+        nbytes, align = extent(dest, source, nelems)
+        at, start, number = address(dest), address(source), integer(slot)
+        return gather_bytes(operation, integer(team), at, start, nbytes, align, number, scope)
 
     return function
 
@@ -501,11 +463,16 @@ _SCOPE = "(_warp|_block)?"
 _UNIT = "(mem|8|16|32|64|128)?"
 
 
+def _forms(made):
+    """The function without lent memory, and with it if there is one."""
+    return made if isinstance(made, list) else [made]
+
+
 def _make(name):
-    """The function of a name; None if there is none."""
+    """The function of a name, or its forms; None if there is none."""
     if re.fullmatch("qp_.*(put|get|_p$|_g$).*", name):
         original = None if "iput" in name or "iget" in name else _make(name[3:])
-        return _queued(original) if original is not None else None
+        return _queued(_forms(original)[0]) if original is not None else None
     found = re.fullmatch(_KIND + "(iput|iget)(8|16|32|64|128)?" + _SCOPE, name)
     if found and bool(found[1]) != bool(found[3]):
         return _strided(found[1], found[2], found[3], _SCOPES[found[4] or ""])
@@ -536,13 +503,13 @@ def _make(name):
 
 
 def __getattr__(name):
-    function = None if name.startswith("_") else _make(name)
-    if function is None:
+    made = None if name.startswith("_") else _make(name)
+    if made is None:
         raise AttributeError(f"nvshmemrs has no device function {name}")
-    twin = getattr(function, "with_lent", None)
-    for one in (function, twin or function):
+    functions = _forms(made)
+    for one in functions:
         one.__name__ = one.__qualname__ = name
         one.__module__ = __name__
-    made = globals()[name] = public(function) if twin is None else lendable(function, twin)
+    made = globals()[name] = lendable(*functions) if len(functions) == 2 else public(*functions)
     tell_compiler()
     return made

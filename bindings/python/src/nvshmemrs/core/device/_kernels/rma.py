@@ -12,6 +12,9 @@ smaller size counts. `pe` is a PE's number.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any, NamedTuple
+
 from ._backend import (
     SIGNAL_ADD,
     SIGNAL_SET,
@@ -126,52 +129,6 @@ def _record_put_signal(operation, dest, source, nbytes, signal, pe, scope):
 
 
 @jitable
-def put_bytes(operation, dest, source, nbytes, align, pe, scope):
-    to = on(operation, pe, dest, nbytes, align)
-    meet_group(scope)
-    if RECORDS:
-        _record_put(operation, dest, source, nbytes, pe, scope)
-    copy(to, source, nbytes, scope)
-    if operation == PUT:
-        meet_group(scope)
-
-
-@jitable
-def get_bytes(operation, dest, source, nbytes, align, pe, scope):
-    start = on(operation, pe, source, nbytes, align)
-    meet_group(scope)
-    if RECORDS:
-        _record_get(operation, dest, source, nbytes, pe, scope)
-    copy(dest, start, nbytes, scope)
-    if operation == GET:
-        meet_group(scope)
-
-
-@jitable
-def put_lent(operation, dest, source, nbytes, align, pe, scope, word):
-    """As ``put_bytes``, through lent memory."""
-    to = on(operation, pe, dest, nbytes, align)
-    meet_group(scope)
-    if RECORDS:
-        _record_put(operation, dest, source, nbytes, pe, scope)
-    copy_lent(to, source, nbytes, scope, word)
-    if operation == PUT:
-        meet_group(scope)
-
-
-@jitable
-def get_lent(operation, dest, source, nbytes, align, pe, scope, word):
-    """As ``get_bytes``, through lent memory."""
-    start = on(operation, pe, source, nbytes, align)
-    meet_group(scope)
-    if RECORDS:
-        _record_get(operation, dest, source, nbytes, pe, scope)
-    copy_lent(dest, start, nbytes, scope, word)
-    if operation == GET:
-        meet_group(scope)
-
-
-@jitable
 def update_signal(at, value, op):
     if op == SIGNAL_ADD:
         red_relaxed_add_u64(at, value)
@@ -191,34 +148,75 @@ def announce(at, value, op):
 
 
 @jitable
-def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, pe, scope):
-    to = on(operation, pe, dest, nbytes, align)
-    word = on(operation, pe, signal, 8, 8)
-    check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
-    meet_group(scope)
-    if RECORDS:
-        _record_put_signal(operation, dest, source, nbytes, signal, pe, scope)
+def _copy_plain(to, source, nbytes, scope, word):
     copy(to, source, nbytes, scope)
-    # The release of one thread covers the stores of the others before they met.
-    meet_group(scope)
-    if rank(scope) == 0:
-        announce(word, value, op)
+
+
+def _moving(copy_group):
+    """Put, get and put with a signal for addresses. `copy_group` copies by all threads of a group; its
+    last argument is the word of lent memory.
+    """
+
+    @jitable
+    def put_bytes(operation, dest, source, nbytes, align, pe, scope, word):
+        to = on(operation, pe, dest, nbytes, align)
+        meet_group(scope)
+        if RECORDS:
+            _record_put(operation, dest, source, nbytes, pe, scope)
+        copy_group(to, source, nbytes, scope, word)
+        if operation == PUT:
+            meet_group(scope)
+
+    @jitable
+    def get_bytes(operation, dest, source, nbytes, align, pe, scope, word):
+        start = on(operation, pe, source, nbytes, align)
+        meet_group(scope)
+        if RECORDS:
+            _record_get(operation, dest, source, nbytes, pe, scope)
+        copy_group(dest, start, nbytes, scope, word)
+        if operation == GET:
+            meet_group(scope)
+
+    @jitable
+    def put_signal_bytes(
+        operation, dest, source, nbytes, align, signal, value, op, pe, scope, word
+    ):
+        to = on(operation, pe, dest, nbytes, align)
+        at = on(operation, pe, signal, 8, 8)
+        check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
+        meet_group(scope)
+        if RECORDS:
+            _record_put_signal(operation, dest, source, nbytes, signal, pe, scope)
+        copy_group(to, source, nbytes, scope, word)
+        # The release of one thread covers the stores of the others before they met.
+        meet_group(scope)
+        if rank(scope) == 0:
+            announce(at, value, op)
+
+    return put_bytes, get_bytes, put_signal_bytes
 
 
 @jitable
-def put_signal_lent(operation, dest, source, nbytes, align, signal, value, op, pe, scope, given):
-    """As ``put_signal_bytes``, through lent memory."""
-    to = on(operation, pe, dest, nbytes, align)
-    word = on(operation, pe, signal, 8, 8)
-    check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
-    meet_group(scope)
-    if RECORDS:
-        _record_put_signal(operation, dest, source, nbytes, signal, pe, scope)
-    copy_lent(to, source, nbytes, scope, given)
-    # The release of one thread covers the stores of the others before they met.
-    meet_group(scope)
-    if rank(scope) == 0:
-        announce(word, value, op)
+def _no_word():
+    return 0
+
+
+class _Moves(NamedTuple):
+    """Put, get and put with a signal, either through lent memory or not."""
+
+    put: Any
+    get: Any
+    put_signal: Any
+    word: Any  # gives the word of the lent memory
+
+
+_PLAIN = _Moves(*_moving(_copy_plain), _no_word)
+_LENT = _Moves(*_moving(copy_lent), lent)
+
+
+def forms(make, scope):
+    """The functions that `make` makes: without lent memory, and with it if it helps the scope."""
+    return [make(moves) for moves in ((_PLAIN, _LENT) if scope != BLOCK else (_PLAIN,))]
 
 
 @jitable
@@ -226,41 +224,35 @@ def least_bytes(dst, src):
     return smallest(count(dst), count(src)) * itemsize(dst)
 
 
-def _put(operation, scope):
+def _put(operation, scope, moves):
+    move, word = moves.put, moves.word
+
     def put(dst, src, pe):
         """Copies `src` of this PE to `dst` of PE `pe`; orders nothing. One-sided."""
         check_pair(dst, src)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        at = address(dst)
-        put_bytes(operation, at, address(src), nbytes, align_of(size), integer(pe), scope)
-
-    def put_with(dst, src, pe):
-        check_pair(dst, src)
-        size, nbytes = itemsize(dst), least_bytes(dst, src)
         at, to = address(dst), integer(pe)
-        put_lent(operation, at, address(src), nbytes, align_of(size), to, scope, lent())
+        move(operation, at, address(src), nbytes, align_of(size), to, scope, word())
 
-    return put, put_with
+    return put
 
 
-def _get(operation, scope):
+def _get(operation, scope, moves):
+    move, word = moves.get, moves.word
+
     def get(dst, src, pe):
         """Copies `src` of PE `pe` to `dst` of this PE. One-sided."""
         check_pair(dst, src)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        at = address(src)
-        get_bytes(operation, address(dst), at, nbytes, align_of(size), integer(pe), scope)
-
-    def get_with(dst, src, pe):
-        check_pair(dst, src)
-        size, nbytes = itemsize(dst), least_bytes(dst, src)
         at, of = address(src), integer(pe)
-        get_lent(operation, address(dst), at, nbytes, align_of(size), of, scope, lent())
+        move(operation, address(dst), at, nbytes, align_of(size), of, scope, word())
 
-    return get, get_with
+    return get
 
 
-def _put_signal(operation, scope):
+def _put_signal(operation, scope, moves):
+    move, word = moves.put_signal, moves.word
+
     def put_signal(dst, src, signal_var, signal_val, signal_op, pe):
         """Copies `src` to `dst` of PE `pe`, then updates the signal there: whoever sees the signal
         by a wait or a test sees the data. `signal_var` is an array of uint64 or int64;
@@ -269,38 +261,12 @@ def _put_signal(operation, scope):
         check_pair(dst, src)
         check_signal(signal_var)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        put_signal_bytes(
-            operation,
-            address(dst),
-            address(src),
-            nbytes,
-            align_of(size),
-            address(signal_var),
-            integer(signal_val),
-            integer(signal_op),
-            integer(pe),
-            scope,
-        )
+        signal, value = address(signal_var), integer(signal_val)
+        at, start, align = address(dst), address(src), align_of(size)
+        op, to = integer(signal_op), integer(pe)
+        move(operation, at, start, nbytes, align, signal, value, op, to, scope, word())
 
-    def put_signal_with(dst, src, signal_var, signal_val, signal_op, pe):
-        check_pair(dst, src)
-        check_signal(signal_var)
-        size, nbytes = itemsize(dst), least_bytes(dst, src)
-        put_signal_lent(
-            operation,
-            address(dst),
-            address(src),
-            nbytes,
-            align_of(size),
-            address(signal_var),
-            integer(signal_val),
-            integer(signal_op),
-            integer(pe),
-            scope,
-            lent(),
-        )
-
-    return put_signal, put_signal_with
+    return put_signal
 
 
 @jitable
@@ -332,30 +298,23 @@ def strided_bytes(operation, dest, source, dest_step, source_step, n, size, pe, 
     meet_group(scope)
 
 
-def _iput(scope):
-    def iput(dst, src, dst_stride, src_stride, nelems, pe):
-        """Copies `nelems` elements of `src`, `src_stride` elements apart, to every
+def _strided(operation, scope, name, docs):
+    def strided(dst, src, dst_stride, src_stride, nelems, pe):
+        check_pair(dst, src)
+        size, n, to = itemsize(dst), integer(nelems), integer(pe)
+        step, from_step = integer(dst_stride), integer(src_stride)
+        strided_bytes(operation, address(dst), address(src), step, from_step, n, size, to, scope)
+
+    strided.__doc__ = docs
+    _make(name, strided)
+
+
+_IPUT = """Copies `nelems` elements of `src`, `src_stride` elements apart, to every
         `dst_stride`-th element of `dst` on PE `pe`; strides are at least 1. One-sided.
         """
-        check_pair(dst, src)
-        size, n, to = itemsize(dst), integer(nelems), integer(pe)
-        step, from_step = integer(dst_stride), integer(src_stride)
-        strided_bytes(IPUT, address(dst), address(src), step, from_step, n, size, to, scope)
-
-    return iput
-
-
-def _iget(scope):
-    def iget(dst, src, dst_stride, src_stride, nelems, pe):
-        """Copies `nelems` elements of `src` on PE `pe`, `src_stride` elements apart, to every
+_IGET = """Copies `nelems` elements of `src` on PE `pe`, `src_stride` elements apart, to every
         `dst_stride`-th element of `dst`; strides are at least 1. One-sided.
         """
-        check_pair(dst, src)
-        size, n, to = itemsize(dst), integer(nelems), integer(pe)
-        step, from_step = integer(dst_stride), integer(src_stride)
-        strided_bytes(IGET, address(dst), address(src), step, from_step, n, size, to, scope)
-
-    return iget
 
 
 def _make(name, function, lent=None):
@@ -366,17 +325,16 @@ def _make(name, function, lent=None):
     __all__.append(name)
 
 
-def _make_pair(name, pair, scope):
-    """With lent memory, if it helps the scope."""
-    _make(name, *(pair if scope != BLOCK else pair[:1]))
-
-
+_FORMS = (
+    ("put", _put, PUT),
+    ("put_nbi", _put, PUT_NBI),
+    ("get", _get, GET),
+    ("get_nbi", _get, GET_NBI),
+    ("put_signal", _put_signal, PUT_SIGNAL),
+    ("put_signal_nbi", _put_signal, PUT_SIGNAL_NBI),
+)
 for _scope, _suffix in SCOPES:
-    _make_pair("put" + _suffix, _put(PUT, _scope), _scope)
-    _make_pair("put_nbi" + _suffix, _put(PUT_NBI, _scope), _scope)
-    _make_pair("get" + _suffix, _get(GET, _scope), _scope)
-    _make_pair("get_nbi" + _suffix, _get(GET_NBI, _scope), _scope)
-    _make_pair("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope), _scope)
-    _make_pair("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope), _scope)
-    _make("iput" + _suffix, _iput(_scope))
-    _make("iget" + _suffix, _iget(_scope))
+    for _name, _form, _operation in _FORMS:
+        _make(_name + _suffix, *forms(partial(_form, _operation, _scope), _scope))
+    _strided(IPUT, _scope, "iput" + _suffix, _IPUT)
+    _strided(IGET, _scope, "iget" + _suffix, _IGET)

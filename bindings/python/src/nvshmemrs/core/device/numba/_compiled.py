@@ -240,7 +240,7 @@ def bulk_engines(typingctx: Any) -> Any:
 
 
 def _lent(builder: Any) -> Any:
-    """What a thread has lent: a variable of the function that is compiled, so that no other function
+    """The memory that a thread has lent: a variable of the function that is compiled, so that no other function
     knows it; 0 at first.
     """
     if not hasattr(builder.function, "nvshmemrs_lent"):

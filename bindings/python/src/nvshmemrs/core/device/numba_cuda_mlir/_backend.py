@@ -306,7 +306,7 @@ def bulk_engines(typingctx: Any) -> Any:
 
 
 def _lent(builder: Any) -> Any:
-    """What a thread has lent: a variable of the function that is compiled, so that no other function
+    """The memory that a thread has lent: a variable of the function that is compiled, so that no other function
     knows it; 0 at first.
     """
     if not hasattr(builder, "nvshmemrs_lent"):

@@ -57,7 +57,7 @@ def words() -> int:
 
 
 def _places(pointers, mask):
-    """Those that a mask leaves in: their indices, addresses of this PE, and PEs."""
+    """The elements that a mask selects: their indices, addresses of this PE, and PEs."""
     at = np.ascontiguousarray(pointers).reshape(-1).view(np.int64)
     kept = np.flatnonzero(np.broadcast_to(mask, np.shape(pointers)).reshape(-1))
     return kept, at[kept] & (STRIDE - 1), job.my_pe + (at[kept] >> 48)
