@@ -105,7 +105,7 @@ fn merged(cases: &[Chosen], later: &[Choice]) -> Vec<Choice> {
     let large = cases.last().is_some_and(|case| case.best.bytes >= LARGE);
     let end = choices.last().map_or(0, |last| last.up_to);
     match choices.last_mut() {
-        Some(last) if large && !last.algorithm.needs_room() => last.up_to = u64::MAX,
+        Some(last) if large && !last.algorithm.is_staged() => last.up_to = u64::MAX,
         _ => {
             let later = later.iter().filter(|row| row.up_to > end);
             later.for_each(|&row| add(&mut choices, row));

@@ -233,9 +233,9 @@ pub(crate) fn plan(
         return Some(barrier_plan(team));
     }
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
-    let room = |algorithm| has_room(algorithm, bytes, team);
+    let fits = |algorithm| fits(algorithm, bytes, team);
     let choice =
-        tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, room));
+        tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, fits));
     // Two members that exchange parts would overwrite each other's.
     let exchanged = in_place && operation == Operation::Alltoall;
     if choice.algorithm == Algorithm::Engines && by_engines(operation, team) && !exchanged {
@@ -257,15 +257,16 @@ fn opening_plan(team: &TeamArgs) -> Plan {
     }
 }
 
-/// Whether an algorithm needs no staging, or that of a team has room for so many bytes, which are twice as many there.
-pub(crate) fn has_room(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> bool {
-    let staged = match algorithm {
-        Algorithm::Flags => bytes.next_multiple_of(16),
+/// Whether an algorithm can move so many bytes: the staging of a team, if it is used, has room for twice as many, and in two shots every member has
+/// a share, because a member without one would not learn of a call that differs.
+pub(crate) fn fits(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> bool {
+    let (n, share) = (team.n as u64, share(bytes, team.n as u64));
+    match algorithm {
+        Algorithm::Flags => 2 * bytes.next_multiple_of(16) <= team.slot,
         // A member's elements of another one's share, and the results of its own.
-        Algorithm::TwoShot => 2 * share(bytes, team.n as u64),
-        Algorithm::Direct | Algorithm::Engines => 0,
-    };
-    2 * staged <= team.slot
+        Algorithm::TwoShot => 4 * share <= team.slot && (n - 1) * share < bytes,
+        Algorithm::Direct | Algorithm::Engines => true,
+    }
 }
 
 /// Bytes of the share of a reduction that each of `n` members folds; whole elements of any type.
@@ -286,7 +287,7 @@ fn chosen(
     let most = u64::from(team.blocks.min(blocks).min(choice.blocks)).max(1);
     let threads = u64::from(choice.threads);
     let algorithm = match choice.algorithm {
-        of if of.does(COLLECTIVES[index]) && has_room(of, bytes, team) => of,
+        of if of.does(COLLECTIVES[index]) && fits(of, bytes, team) => of,
         _ => Algorithm::Direct,
     };
     let moved = match algorithm {
@@ -294,7 +295,7 @@ fn chosen(
         _ if row.parts => bytes.saturating_mul(n),
         _ => bytes,
     };
-    let flags = algorithm.needs_room();
+    let flags = algorithm.is_staged();
     let (kernel, flags) = match (row.kernels, reduction) {
         (KernelSet::Moves(with_flags, _), None) if flags => (with_flags, true),
         (KernelSet::Moves(_, direct) | KernelSet::Direct(direct), None) => (direct, false),
@@ -333,7 +334,7 @@ pub(crate) fn geometry_of(
 ) -> Option<Geometry> {
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
     match choice.algorithm {
-        algorithm if !algorithm.does(operation) || !has_room(algorithm, bytes, team) => {
+        algorithm if !algorithm.does(operation) || !fits(algorithm, bytes, team) => {
             return None;
         }
         Algorithm::Engines if !by_engines(operation, team) => return None,
@@ -491,7 +492,7 @@ mod tests {
         if shares {
             let share = u64::from(plan.chunk);
             assert!(share.is_multiple_of(16) && share * team.n as u64 >= bytes);
-            assert!(4 * share <= team.slot);
+            assert!(4 * share <= team.slot && share * (team.n as u64 - 1) < bytes);
         } else if flags {
             assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
             assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);

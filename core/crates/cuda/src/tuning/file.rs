@@ -164,7 +164,7 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Row>, D::Error> {
             }
             for collective in COLLECTIVES {
                 let ends = |last: &Row| {
-                    last.choice.up_to == u64::MAX && !last.choice.algorithm.needs_room()
+                    last.choice.up_to == u64::MAX && !last.choice.algorithm.is_staged()
                 };
                 if last_of(&rows, collective).is_some_and(|last| !ends(&last)) {
                     return Err(A::Error::custom(format!(

@@ -44,8 +44,8 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Whether the data must fit in a team's staging memory.
-    pub fn needs_room(self) -> bool {
+    /// Whether the data passes through a team's staging memory, which limits its size.
+    pub fn is_staged(self) -> bool {
         matches!(self, Algorithm::Flags | Algorithm::TwoShot)
     }
 
@@ -220,19 +220,19 @@ impl Tuning {
         }
     }
 
-    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `has_room`: whether the
-    /// team's staging has room for them with an algorithm.
+    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `fits`: whether
+    /// an algorithm can move so many in the team.
     #[inline]
     pub(crate) fn choice(
         &self,
         collective: usize,
         bytes: u64,
         n: u64,
-        has_room: impl Fn(Algorithm) -> bool,
+        fits: impl Fn(Algorithm) -> bool,
     ) -> Choice {
         let class = self.0.iter().find(|class| n <= class.n_pes);
         let rows = class.map_or(&[][..], |class| &class.rows[collective]);
-        let holds = |row: &&Choice| bytes <= row.up_to && has_room(row.algorithm);
+        let holds = |row: &&Choice| bytes <= row.up_to && fits(row.algorithm);
         rows.iter().find(holds).copied().unwrap_or(DIRECT)
     }
 
@@ -250,8 +250,8 @@ impl Tuning {
     pub fn of_world(&self, collective: Operation, bytes: u64, n_pes: Pe) -> Option<Choice> {
         let index = COLLECTIVES.iter().position(|one| *one == collective)?;
         let team = kernels::world(n_pes).ok()?;
-        let has_room = |algorithm| kernels::has_room(algorithm, bytes, &team);
-        Some(self.choice(index, bytes, n_pes as u64, has_room))
+        let fits = |algorithm| kernels::fits(algorithm, bytes, &team);
+        Some(self.choice(index, bytes, n_pes as u64, fits))
     }
 }
 
