@@ -191,8 +191,8 @@ fn nothing_is_said_of_correct_programs_in_numpy_style() {
     }
 }
 
-/// Bugs that only some orders of events show are found with nearly every seed, with a core for each PE or one for all: with all of the
-/// first 8 seeds, else with 39 of 40. `SEEDS=40` runs 40 at once, and prints how often each was found.
+/// Bugs that only some orders of events show are found with nearly every seed, with a core for each PE, one for all, and on two hosts: with
+/// all of the first 8 seeds, else with 39 of 40. `SEEDS=40` runs 40 at once, and prints how often each was found.
 #[test]
 fn nothing_is_left_to_luck() {
     const ALL: usize = 40;
@@ -208,12 +208,19 @@ fn nothing_is_left_to_luck() {
         let program = Program::new(name);
         let words = program.words(false);
         let n_pes = program.header.n_pes.unwrap_or(2);
-        for cores in [None, Some("0")] {
+        type Job<'a> = &'a (dyn Fn(&str) -> Command + Sync);
+        let jobs: [(&str, Job<'_>); 3] = [
+            ("on all cores", &|seed| under_check(n_pes, seed, &words)),
+            ("on one core", &|seed| {
+                on_cores("0", &under_check(n_pes, seed, &words))
+            }),
+            ("on two hosts", &|seed| {
+                hosts::on_two_hosts(n_pes, seed, &words)
+            }),
+        ];
+        for (place, job) in jobs {
             let is_found = |seed: usize| {
-                let mut command = under_check(n_pes, &seed.to_string(), &words);
-                if let Some(cores) = cores {
-                    command = on_cores(cores, &command);
-                }
+                let mut command = job(&seed.to_string());
                 let found = findings(&run(&mut command, HANG).stderr);
                 (program.header.expected.iter())
                     .all(|expected| found.iter().any(|finding| expected.is(finding)))
@@ -223,10 +230,10 @@ fn nothing_is_left_to_luck() {
                 found += at_once(seeds + 1..=ALL, is_found);
                 seeds = ALL;
             }
-            println!("{name} on cores {cores:?}: {found} of {seeds}");
+            println!("{name} {place}: {found} of {seeds}");
             assert!(
                 found + seeds / ALL >= seeds,
-                "{name} on cores {cores:?}: {found} of {seeds}"
+                "{name} {place}: {found} of {seeds}"
             );
         }
     }
