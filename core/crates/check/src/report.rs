@@ -259,8 +259,12 @@ impl Problem {
             }
             Problem::FreeEarly => "a barrier, or a signal that is waited for, before the free",
             Problem::FreePending => "quiet before the free",
-            Problem::ReadBack => "quiet between them",
-            Problem::TwoPuts => "a fence between them",
+            Problem::ReadBack => {
+                "quiet between them; or, if other PEs change it, too, an atomic operation, or a lock"
+            }
+            Problem::TwoPuts => {
+                "a fence between them; or, if another PE is to read the first, a barrier, or a signal from the reader that the writer waits for"
+            }
             Problem::Mixed => {
                 "atomic operations only, or a barrier between the atomic and the plain ones"
             }
@@ -284,7 +288,8 @@ impl Problem {
         match self {
             Problem::ReadEarly | Problem::WriteEarly => {
                 "a barrier between the two; or, if the read needs the new data, put_signal and signal_wait; \
-                 if it needs the old data, a signal from the reader (signal_op) that the writer waits for"
+                 if it needs the old data, a signal from the reader (signal_op) that the writer waits for; \
+                 if PEs change it in turn, an atomic operation, or a lock"
             }
             other => other.remedy(),
         }
@@ -313,7 +318,9 @@ impl Finding {
             }
             _ => 0,
         };
-        [pair, site(one), site(other), functions]
+        // Each number once: one that a finding has twice would count as that of an earlier report.
+        let second = if one == other { 0 } else { site(other) };
+        [pair, site(one), second, functions]
     }
 
     /// The key of findings with the same text.
