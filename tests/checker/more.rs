@@ -400,3 +400,29 @@ fn reports_name_variables() {
         assert!(found.contains(&true), "{}", output.describe());
     }
 }
+
+/// Wrappers close descriptors that they do not know (Python's subprocess does), and the number may then stand for something else.
+#[test]
+fn a_wrapper_may_close_the_launchers_descriptor() {
+    let close = r#"n=${NVSHMEMRS_CHECK_FD%%:*}; eval "exec $n>&-"; exec "$0""#;
+    let replace = r#"n=${NVSHMEMRS_CHECK_FD%%:*}; eval "exec $n>/dev/null"; exec "$0""#;
+    for wrapper in [close, replace] {
+        let program = Program::new("status_twice.c").words(false).remove(0);
+        let words: [OsString; 4] = ["bash".into(), "-c".into(), wrapper.into(), program];
+        let output = run(&mut under_check(2, "1", &words), HANG);
+        output.assert_success();
+        for pe in 0..2 {
+            output.assert_stderr(&format!(
+                "nvshmemrs check: PE {pe}: nvshmemrs-run will not count the findings of this PE"
+            ));
+        }
+        let found = findings(&output.stderr);
+        assert!(!found.is_empty(), "{}", output.describe());
+        let line = last_line(&output);
+        assert!(
+            line.starts_with("nvshmemrs-run: the checker did not run, or could not report it"),
+            "{}",
+            output.describe()
+        );
+    }
+}

@@ -131,8 +131,9 @@ pub(super) enum Reported {
 
 /// Names for the reports.
 pub(super) trait Names {
-    /// Whether a problem with these keys was reported before, and whether one with the key `exact`. From now on it was.
-    fn told(&self, keys: Keys, exact: u64) -> Reported;
+    /// Calls `tell` with whether a problem with these keys was reported before, and whether one with the key `exact`. From now on it was.
+    /// Other PEs wait meanwhile, so that a report comes before the lines that refer to it.
+    fn told(&self, keys: Keys, exact: u64, tell: &mut dyn FnMut(Reported));
     /// The block that an offset lies in: where it begins, and the name of the site that allocated it.
     fn block(&self, offset: u64) -> Option<(u64, String)>;
     /// "put at heat.c:71 (send_halo)".
@@ -496,14 +497,17 @@ impl Reports {
         state.by_name.insert(key, index);
         let (number, me, seed) = (index + 1, self.me, self.seed);
         let _ = writeln!(text, "  (finding {number} of PE {me}; seed {seed})");
-        let told = names.told(keys, exact);
-        match told {
-            Reported::No => {
-                state.printed.insert(index);
-                self.print(&text);
+        let mut told = Reported::Here;
+        names.told(keys, exact, &mut |reported| {
+            told = reported;
+            match reported {
+                Reported::No => self.print(&text),
+                Reported::Elsewhere => self.print(&line),
+                Reported::Here => {}
             }
-            Reported::Elsewhere => self.print(&line),
-            Reported::Here => {}
+        });
+        if told == Reported::No {
+            state.printed.insert(index);
         }
         if told != Reported::Here {
             counted(keys, json);
