@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "share/nvshmemrs/gpu-te
 
 from gpu_checks.common import Check, counts, lacks, program
 from gpu_checks.hosts import many_hosts
-from gpu_checks.kernels import kernels, nvshmem_names, sanitizer, watched
+from gpu_checks.kernels import kernels, nvshmem_names, sanitizer, watched, watched_host
 from gpu_checks.libraries import fused, jax, pools, python_checks, torch_ops
 from gpu_checks.programs import FULL, SMALL, bad_input, correctness, examples, killed, on_host, shared, write_land
 from gpu_checks.python_kernels import CUTE, bitcode, cute, numba, numba_mlir, other_than_cubins, python_kernels, triton
@@ -248,7 +248,7 @@ def main() -> int:
         nvcc = shutil.which("nvcc")
         if nvcc:
             checks += kernels(numbers[-1], nvcc, folder.name) + nvshmem_names(numbers[-1], nvcc, folder.name)
-            checks += watched(numbers[-1], nvcc, folder.name)
+            checks += watched(numbers[-1], nvcc, folder.name) + watched_host(numbers[-1], nvcc, folder.name)
         else:
             print("not run: kernels that communicate: nvcc is not on PATH")
         no_cuda = lacks(args.python, "numpy", "cupy", "cuda.core", "cuda.bindings.nvrtc")

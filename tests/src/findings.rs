@@ -135,6 +135,13 @@ pub fn findings(stderr: &str) -> Vec<Finding> {
     found
 }
 
+impl Finding {
+    /// Whether the whole of it was written: more than a line about a problem that was reported before.
+    pub fn is_whole(&self) -> bool {
+        self.why.is_some()
+    }
+}
+
 impl Expected {
     /// Whether a finding is this one: its kind, and both places in either order.
     pub fn is(&self, finding: &Finding) -> bool {

@@ -106,6 +106,7 @@ with warnings.catch_warnings(record=True) as caught:
     register()
 (one,) = [w for w in caught if issubclass(w.category, nvshmem.NvshmemWarning)]
 assert "tested with torch 1.13 to 2.11; this is 2.99.1" in str(one.message)
+assert one.filename == "<string>", one.filename  # the line of the import
 print("ok")
 """
     assert "ok\n" in run(package, 1, debian(), "-c", code)

@@ -93,6 +93,8 @@ impl ReportFile {
 
     /// Writes the findings, in groups of one cause.
     pub fn write(&self, count: &Count, problems: &[Vec<Report>]) -> Result<()> {
+        let problems = problems.iter().map(|reports| causes_first(reports));
+        let problems = &problems.collect::<Vec<_>>();
         let value = match self.form {
             Form::Json => as_json(count, problems),
             Form::Sarif => as_sarif(count, problems),
@@ -110,6 +112,13 @@ impl ReportFile {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// The reports of a problem, the cause first: a missing order between two PEs lets each PE's own operations collide, too.
+fn causes_first(reports: &[Report]) -> Vec<Report> {
+    let mut reports = reports.to_vec();
+    reports.sort_by_key(|report| pes(std::slice::from_ref(report)).len() < 2);
+    reports
 }
 
 fn pes(reports: &[Report]) -> BTreeSet<u32> {
@@ -245,6 +254,38 @@ mod tests {
         for wrong in ["", "json", "b.txt", "b.json.gz"] {
             assert!(form(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_problem_is_named_by_its_cause() {
+        let report = |problem: &str, pes: [u32; 2]| Report {
+            problem: problem.into(),
+            title: String::new(),
+            pe: 0,
+            seed: 1,
+            accesses: pes
+                .map(|pe| Access {
+                    pe,
+                    does: "puts".into(),
+                    bytes: 8,
+                    operation: "put".into(),
+                    place: "heat.c:88".into(),
+                })
+                .into(),
+            memory: "symmetric".into(),
+            place: String::new(),
+            why: String::new(),
+            remedy: String::new(),
+            keys: [0; 4],
+        };
+        let reports = vec![
+            report("two-puts", [1, 1]),
+            report("write-early", [1, 0]),
+            report("two-writers", [0, 2]),
+        ];
+        let names = causes_first(&reports).into_iter().map(|one| one.problem);
+        let names: Vec<String> = names.collect();
+        assert_eq!(names, ["write-early", "two-writers", "two-puts"]);
     }
 
     #[test]

@@ -39,6 +39,28 @@ def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
     return checks
 
 
+# Planted bugs in programs that use symmetric memory by calls of the library only, as in tests/checker/gpus.rs.
+HOST_CALLS = ("broadcast_early", "forwarded", "gather_source", "lapped", "lock", "mixed", "stream_late", "two_writers")
+
+
+def watched_host(n: int, nvcc: str, folder: str) -> list[Check]:
+    """The checker on the host's calls and streams, with the heap on GPUs: it finds the bug of each program, and nothing without it."""
+    checks = []
+    for name, option, status, says in (
+        ("calls of the host", "", 1, "the checker found 1 problem"),
+        ("calls of the host, mended", "-DMENDED", 0, "the checker found nothing"),
+    ):
+        commands = []
+        for source in HOST_CALLS:
+            file = f"{folder}/watched-{source}{option}"
+            made = f"{nvcc} -g {option} -I{DIST}/include -x c {TESTS}/checker/planted/{source}.c {LIBRARIES} -o {file}"
+            commands.append(f"{made} && {{ {LAUNCHER} --check -n 2 -- {file}; test $? -eq {status}; }}")
+        env = {"NVSHMEMRS_MEMORY": "device", "NVSHMEMRS_CHECK_SEED": "1"}
+        command = ["sh", "-c", " && ".join(commands)]
+        checks.append(Check(f"checker: {name}", command, says, len(HOST_CALLS), gpus=min(n, 2), env=env, limit=400))
+    return checks
+
+
 def watched(n: int, nvcc: str, folder: str) -> list[Check]:
     """The checker on kernels: it finds the bugs of six of them, and nothing in correct ones. Two PEs on one GPU, and `n` on one each."""
     checks = []

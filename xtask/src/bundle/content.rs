@@ -32,14 +32,12 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
 
 /// Files and folders that are copied unchanged.
 #[rustfmt::skip]
-const TEXTS: [(&str, &str); 27] = [
+const TEXTS: [(&str, &str); 25] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
     ("tests/programs/device", "tests/kernels"),
-    ("tests/checker/planted/job.h", "tests/checker/planted/job.h"),
-    ("tests/checker/planted/job.cuh", "tests/checker/planted/job.cuh"),
-    ("tests/checker/planted/kernels.cpp", "tests/checker/planted/kernels.cpp"),
+    ("tests/checker/planted", "tests/checker/planted"),
     ("tests/checker/correct/kernels.cpp", "tests/checker/correct/kernels.cpp"),
     ("tests/programs/nvshmem/units.cpp", "tests/nvshmem/units.cpp"),
     ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),

@@ -47,6 +47,8 @@ def alone():
     refused("out and residual_out overlap", norm, out, x, weight, ws, residual=out)
     refused("eps=-1", norm, out, x, weight, ws, eps=-1)
     refused("algorithm='ring'", norm, out, x, weight, ws, algorithm="ring")
+    refused("programs=0: it must be 1 or more", norm, out, x, weight, ws, programs=0)
+    refused("warps=3: it must be a power of 2", norm, out, x, weight, ws, warps=3)
     refused("stream: on host memory", norm, out, x, weight, ws, stream=5)
     refused("reduce_bytes=1024, and this all_reduce_rms_norm needs 2048", norm, made(64, 8), made(64, 8), weight, ws)
 
@@ -60,6 +62,7 @@ def alone():
     refused("a has shape (16, 2)", product, c, made(16, 2), made(2, 16), ws)
     refused("b is not contiguous", product, c, a, made(32, 32)[::2, ::2], ws)
     refused("tiles=(1, 2)", product, c, a, b, ws, tiles=(1, 2))
+    refused("warps a power of 2 up to 32", product, c, a, b, ws, tiles=(16, 16, 16, 3, 1, 2))
     refused("pieces=99", product, c, a, b, ws, pieces=99)
     refused("takes 2 members", product, c, a, b, ws, pieces=2)
     refused("product_bytes=16384", product, nvshmem.array((80, 80), "float32"), made(80, 16), made(16, 80), ws)

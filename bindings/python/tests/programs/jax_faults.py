@@ -31,6 +31,10 @@ def wrong_calls():
     told("pe", nj.put, a, x, 1, token)
     told("no token", nj.barrier, x)
     told("signal", nj.signal_wait, flags, 1, token)
+    told("list", nj.all_reduce, [1.0, 2.0], token)
+    told("number", nj.put, a, 1.0, 0, token)
+    told("symmetric operand", nj.all_gather, a, token)
+    told("narrow operand", nj.all_reduce, np.ones(4), token)
     told("signal value", nj.put_signal, a, x, flags[0], -1, 0, token)
     told("op", nj.all_reduce, x, token, "mean")
     told("parts", nj.all_to_all, jnp.float32(1), token)
@@ -97,6 +101,7 @@ def versions():
             nj.start(staging=4096)
             nj.stop()
     jax.__version__ = known
+    assert all(warning.category is nvshmem.NvshmemWarning for warning in caught), caught
     assert [str(warning.message) for warning in caught] == [
         "nvshmemrs was tested with JAX 0.10 and 0.11, and this is 0.99.1"
     ], caught

@@ -22,6 +22,7 @@
 //! writes.
 
 use super::area::{Area, CLOCK_HEAD, Words};
+use super::delay::Random;
 use crate::Pe;
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 
@@ -67,6 +68,14 @@ pub(crate) enum Standing {
     Stalls = 2,
     /// It stands still with the operations that it holds back.
     Delays = 3,
+}
+
+impl Standing {
+    pub(crate) fn from_number(number: u64) -> Option<Standing> {
+        use Standing::*;
+        let mut all = [Runs, Waits, Stalls, Delays].into_iter();
+        all.find(|standing| *standing as u64 == number)
+    }
 }
 
 /// One of the three clocks.
@@ -348,8 +357,9 @@ impl Clocks {
     }
 
     /// Whether no other PE gets on by itself: each waits and holds nothing back, or stands still and comes behind this one. Who delays
-    /// comes behind who stalls, and among these `rank` decides.
-    pub(super) fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool {
+    /// comes behind who stalls, and among these the seed decides.
+    pub(super) fn others_need_this(&self, seed: u64) -> bool {
+        let rank = |pe: u64| Random::new(seed ^ pe << 32).next();
         let standing = |pe: u64| self.head(pe)[head::STANDING].load(Relaxed);
         let own = (standing(self.me), rank(self.me));
         (0..self.area.n() as u64).all(|pe| {

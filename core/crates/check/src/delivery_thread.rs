@@ -72,11 +72,7 @@ impl Checker {
             let mut state = self.state();
             looks += 1;
             let stuck = || self.tracker.is_standing(Standing::Waits) && self.tracker.others_stand();
-            // Standing still ends by itself.
-            let stands_still = [Standing::Stalls, Standing::Delays]
-                .into_iter()
-                .any(|standing| self.tracker.is_standing(standing));
-            if !stands_still && (looks > state.patience || stuck()) {
+            if !self.stands_still() && (looks > state.patience || stuck()) {
                 state
                     .queue
                     .deliver_issued_until(seen, |held| self.deliver(held));

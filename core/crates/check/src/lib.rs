@@ -183,7 +183,7 @@ impl Checker {
         let sites = Arc::clone(sites);
         match peer_calls {
             Some(calls) if calls.hosts().mine() != 0 => {
-                let tracker = RemoteTracker::new(control, me, sites, calls)?;
+                let tracker = RemoteTracker::new(me, sites, calls)?;
                 Ok(Tracking::There(Box::new(tracker)))
             }
             calls => {
@@ -424,20 +424,14 @@ impl Checker {
             site,
         } = watch;
         self.tracker.wait_begins(offset, dtype, cmp, expected, site);
-        if actors::is_caller() {
-            self.waits.store(true, Relaxed);
-            self.tracker.stand(Standing::Waits);
-        }
+        self.wait_begins();
     }
 
     /// It has ended; `held`: with a value that holds, which was [acquired](Checker::acquired).
     pub(crate) fn unwatch(&self, watch: &Watch, held: bool) {
         let _inside = Inside::enter();
         self.tracker.wait_ends(watch.offset, held);
-        if actors::is_caller() {
-            self.waits.store(false, Relaxed);
-            self.tracker.stand(Standing::Runs);
-        }
+        self.wait_ends();
         if held {
             self.stall();
         }
@@ -448,9 +442,20 @@ impl Checker {
         let _inside = Inside::enter();
         self.actors.releases(self.tracker.tag());
         self.tracker.arrive(team, epoch, completes, site);
+        self.wait_begins();
+    }
+
+    /// The caller begins to wait. For the other PEs it waits once it has looked in vain: see [`progress`](Checker::progress).
+    fn wait_begins(&self) {
         if actors::is_caller() {
             self.waits.store(true, Relaxed);
-            self.tracker.stand(Standing::Waits);
+        }
+    }
+
+    fn wait_ends(&self) {
+        if actors::is_caller() {
+            self.waits.store(false, Relaxed);
+            self.tracker.stand(Standing::Runs);
         }
     }
 
@@ -465,10 +470,7 @@ impl Checker {
         let _inside = Inside::enter();
         let echo = self.tracker.met(team, members, epoch, site);
         self.actors.hears(echo);
-        if actors::is_caller() {
-            self.waits.store(false, Relaxed);
-            self.tracker.stand(Standing::Runs);
-        }
+        self.wait_ends();
         self.stall();
     }
 

@@ -348,11 +348,12 @@ impl Checker {
     pub(crate) fn progress(&self) {
         let _inside = Inside::enter();
         if self.waits.load(Relaxed) && actors::is_caller() {
-            // It has looked once more.
+            // It has looked in vain.
             self.tracker.stand(Standing::Waits);
         }
         if let Ok(mut state) = self.state.try_lock()
             && !state.queue.is_empty()
+            && !self.stands_still()
             && self.may_deliver(&mut state)
         {
             state.queue.deliver_next(|held| self.deliver(held));

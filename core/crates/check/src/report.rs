@@ -131,8 +131,9 @@ pub(super) enum Reported {
 
 /// Names for the reports.
 pub(super) trait Names {
-    /// Whether a problem with these keys was reported before, and whether one with the key `exact`. From now on it was.
-    fn told(&self, keys: Keys, exact: u64) -> Reported;
+    /// Calls `tell` with whether a problem with these keys was reported before, and whether one with the key `exact`. From now on it was.
+    /// Other PEs wait meanwhile, so that a report comes before the lines that refer to it.
+    fn told(&self, keys: Keys, exact: u64, tell: &mut dyn FnMut(Reported));
     /// The block that an offset lies in: where it begins, and the name of the site that allocated it.
     fn block(&self, offset: u64) -> Option<(u64, String)>;
     /// "put at heat.c:71 (send_halo)".
@@ -259,8 +260,12 @@ impl Problem {
             }
             Problem::FreeEarly => "a barrier, or a signal that is waited for, before the free",
             Problem::FreePending => "quiet before the free",
-            Problem::ReadBack => "quiet between them",
-            Problem::TwoPuts => "a fence between them",
+            Problem::ReadBack => {
+                "quiet between them; or, if other PEs change it, too, an atomic operation, or a lock"
+            }
+            Problem::TwoPuts => {
+                "a fence between them; or, if another PE is to read the first, a barrier, or a signal from the reader that the writer waits for"
+            }
             Problem::Mixed => {
                 "atomic operations only, or a barrier between the atomic and the plain ones"
             }
@@ -284,7 +289,8 @@ impl Problem {
         match self {
             Problem::ReadEarly | Problem::WriteEarly => {
                 "a barrier between the two; or, if the read needs the new data, put_signal and signal_wait; \
-                 if it needs the old data, a signal from the reader (signal_op) that the writer waits for"
+                 if it needs the old data, a signal from the reader (signal_op) that the writer waits for; \
+                 if PEs change it in turn, an atomic operation, or a lock"
             }
             other => other.remedy(),
         }
@@ -313,7 +319,9 @@ impl Finding {
             }
             _ => 0,
         };
-        [pair, site(one), site(other), functions]
+        // Each number once: one that a finding has twice would count as that of an earlier report.
+        let second = if one == other { 0 } else { site(other) };
+        [pair, site(one), second, functions]
     }
 
     /// The key of findings with the same text.
@@ -489,14 +497,17 @@ impl Reports {
         state.by_name.insert(key, index);
         let (number, me, seed) = (index + 1, self.me, self.seed);
         let _ = writeln!(text, "  (finding {number} of PE {me}; seed {seed})");
-        let told = names.told(keys, exact);
-        match told {
-            Reported::No => {
-                state.printed.insert(index);
-                self.print(&text);
+        let mut told = Reported::Here;
+        names.told(keys, exact, &mut |reported| {
+            told = reported;
+            match reported {
+                Reported::No => self.print(&text),
+                Reported::Elsewhere => self.print(&line),
+                Reported::Here => {}
             }
-            Reported::Elsewhere => self.print(&line),
-            Reported::Here => {}
+        });
+        if told == Reported::No {
+            state.printed.insert(index);
         }
         if told != Reported::Here {
             counted(keys, json);

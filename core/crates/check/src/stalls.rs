@@ -88,6 +88,13 @@ impl Checker {
         self.stand_still(Standing::Delays);
     }
 
+    /// Whether it stands still, which ends by itself: until then nothing is delivered, also not while a call to another host waits.
+    pub(super) fn stands_still(&self) -> bool {
+        [Standing::Stalls, Standing::Delays]
+            .into_iter()
+            .any(|standing| self.tracker.is_standing(standing))
+    }
+
     fn stand_still(&self, standing: Standing) {
         let Some(longest) = self.stalls.draw(standing == Standing::Delays) else {
             return;
@@ -97,10 +104,9 @@ impl Checker {
             self.tracker.stand(standing);
         }
         let seed = self.control.check_seed().unwrap_or(0);
-        let rank = |pe: u64| Random::new(seed ^ pe << 32).next();
         let stuck = || {
             (is_caller || self.tracker.is_standing(Standing::Waits))
-                && self.tracker.others_need_this(rank)
+                && self.tracker.others_need_this(seed)
         };
         let begun = Instant::now();
         let mut settled = begun;

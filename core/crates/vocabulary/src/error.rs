@@ -306,12 +306,12 @@ pub enum Error {
     },
     /// The checker has found problems, on any PE. All else was completed as usual.
     #[error(
-        "the checker made {}, {own} of them on PE {me}; the PEs' standard error shows them", counted(*found, "report")
+        "the checker made {}; the PEs' standard error shows them", counted(*found, "report")
     )]
     CheckFailed {
         /// How many, on all PEs.
         found: u64,
-        /// How many on this PE.
+        /// How many different findings this PE has, including those that another PE has reported.
         own: u64,
         /// The calling PE.
         me: Pe,

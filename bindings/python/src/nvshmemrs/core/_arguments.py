@@ -187,6 +187,11 @@ def pe_of(remote_pe: Any, pe: Any, name: str = "remote_pe") -> int:
     return number
 
 
+def team_names() -> str:
+    """The names of the teams that a PE may be a member of, for an error."""
+    return ", ".join(name for name in Teams if name not in _NO_TEAMS)
+
+
 def team_of(value: Any) -> int:
     """A team's handle, from its handle or its name."""
     if type(value) is int and 0 <= value < 2**64 and value != TEAM_MC_SHARED:
@@ -195,8 +200,7 @@ def team_of(value: Any) -> int:
         try:
             value = Teams[value]
         except KeyError:
-            names = ", ".join(name for name in Teams if name not in _NO_TEAMS)
-            raise NvshmemInvalid(f"team={value!r}: the teams are {names}") from None
+            raise NvshmemInvalid(f"team={value!r}: the teams are {team_names()}") from None
     elif value is None:
         raise NvshmemInvalid(
             "team is None, which a PE gets for a team that it is no member of: only members call"

@@ -310,9 +310,9 @@ def signal_place(value: Any, name: str = "signal_var") -> Any:
     return signal.place
 
 
-def signal_value(value: Any) -> ctypes.c_uint64:
-    """A signal's value; the library takes 64 unsigned bits."""
-    number = value if type(value) is int else whole(value, "signal_val")
+def signal_value(value: Any, name: str = "signal_val") -> ctypes.c_uint64:
+    """A signal's value, argument `name`; the library takes 64 unsigned bits."""
+    number = value if type(value) is int else whole(value, name)
     if not 0 <= number < 2**64:
-        raise NvshmemInvalid(f"signal_val={value}: a signal holds 0 to 2**64 - 1")
+        raise NvshmemInvalid(f"{name}={value}: a signal holds 0 to 2**64 - 1")
     return ctypes.c_uint64(number)

@@ -46,7 +46,7 @@ __all__ = [
 
 
 class NvshmemWarning(UserWarning):
-    """A frontend of kernels has a version that was not tested."""
+    """torch, JAX or a frontend of kernels has a version that was not tested."""
 
 
 class NvshmemError(Exception):

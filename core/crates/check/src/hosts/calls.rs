@@ -8,7 +8,7 @@ use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::report::{AccessInfo, Finding, FindingPlace, Problem};
 use crate::shadow::{Cell, Conflict, Rewrites};
-use crate::tracker::{Kind, ReleaseStamp};
+use crate::tracker::{Kind, ReleaseStamp, Standing};
 use std::borrow::Cow;
 
 /// Conflicts of a put that are sent at most: for two puts without a fence, of which each is as good.
@@ -105,6 +105,7 @@ words! {
     u32: |team| team.into(), |word, _n| u32::try_from(word).ok();
     Pe: |pe| pe as u64, |word, n_pes| Pe::try_from(word).ok().filter(|pe| *pe < n_pes.min(MAX_PES));
     Kind: |kind| kind as u64, |word, _n| Kind::from_number(word);
+    Standing: |standing| standing as u64, |word, _n| Standing::from_number(word);
     Dtype: |dtype| dtype as u64, |word, _n| Dtype::from_number(i32::try_from(word).ok()?).ok();
     Cmp: |cmp| cmp as u64, |word, _n| Cmp::from_number(i32::try_from(word).ok()?).ok();
 }

@@ -4,8 +4,7 @@
 //! The calls of a PE are performed in order. A call with a result waits for the reply, and so does a call whose effect others may see
 //! next: an operation is delivered only after its knowledge is in the tables. All other calls are posted without a reply.
 //!
-//! The state of PEs for [stalls](super::stalls) stays on each host: there the PEs of other hosts count as running, and a stall lasts as
-//! long as its limit allows.
+//! The states of all PEs for [stalls](super::stalls) are in the tables, too.
 
 mod calls;
 mod remote;
@@ -127,6 +126,10 @@ service_calls! {
         post all_freed();
         call found(finding: Finding) -> bool;
         call job_findings() -> u64;
+        post wake(pe: Pe);
+        post hold(holds: bool);
+        call others_stand() -> bool;
+        call others_need_this(seed: u64) -> bool;
     }
     served {
         met: |tracker, _area, words| {
@@ -135,6 +138,7 @@ service_calls! {
             tracker.met(team, &mut members?.into_iter(), epoch, site)
         };
         may_know_unseen: |tracker, _area, _words| tracker.may_know_unseen();
+        stand: |tracker, _area, words| tracker.stand(Wire::read(words)?);
         reports_accesses: |tracker, _area, _words| tracker.note(Seen::Accesses);
         commit: |tracker, area, words| {
             let range = SymRange::read(words)?;
@@ -161,10 +165,6 @@ forwarded! {
     fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) -> u64;
     fn may_know_unseen(&self) -> bool;
     fn stand(&self, standing: Standing);
-    fn wake(&self, pe: Pe);
-    fn hold(&self, holds: bool);
-    fn others_stand(&self) -> bool;
-    fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool;
     fn is_standing(&self, standing: Standing) -> bool;
     fn note(&self, seen: Seen);
     fn commit(&self, range: SymRange) -> Result<()>;

@@ -2,10 +2,8 @@
 
 use super::Method;
 use super::calls::{Call, Reader, Wire};
-use crate::area::{Area, MAX_PES};
+use crate::area::MAX_PES;
 use crate::buffer::SymRange;
-use crate::clocks::Clocks;
-use crate::job::block::Control;
 use crate::lock::lock;
 use crate::report;
 use crate::sites::Sites;
@@ -15,9 +13,21 @@ use crate::transport::PeerCalls;
 use crate::{Error, Pe, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// How many calls may be without a reply before a call waits for its reply.
 const UNANSWERED: u64 = 128;
+/// How often a PE that waits repeats that it does, and how many times in all. An operation that is delivered to a waiting PE makes it
+/// count as running until it has looked.
+const REPEAT_EVERY: Duration = Duration::from_millis(1);
+const REPEATS: u32 = 2000;
+
+/// The state of the PE, as the host of PE 0 knows it.
+struct Told {
+    standing: Standing,
+    at: Instant,
+    repeats_left: u32,
+}
 
 /// See the [module](super).
 pub(crate) struct RemoteTracker {
@@ -27,8 +37,7 @@ pub(crate) struct RemoteTracker {
     calls: Arc<dyn PeerCalls>,
     sites: Arc<Sites>,
     tally: Tally,
-    /// The state of this host's PEs, for stalls.
-    standings: Clocks,
+    told: Mutex<Told>,
     /// Calls without a reply.
     posts: AtomicU64,
     /// Whether a call has failed, or the PE has left: then nothing is tracked any more.
@@ -42,16 +51,10 @@ pub(crate) struct RemoteTracker {
 impl RemoteTracker {
     /// Of PE `me`, whose host is not that of PE 0.
     pub(crate) fn new(
-        control: &Control,
         me: Pe,
         sites: Arc<Sites>,
         calls: Arc<dyn PeerCalls>,
     ) -> Result<RemoteTracker> {
-        let Some(area) = Area::new(control) else {
-            return Err(Error::Internal(
-                "the job has no room for the checker".into(),
-            ));
-        };
         let server = calls.hosts().receiver(0);
         let ended = Arc::new(AtomicBool::new(false));
         let (peer, over) = (Arc::clone(&calls), Arc::clone(&ended));
@@ -69,7 +72,11 @@ impl RemoteTracker {
             calls,
             sites,
             tally: Tally::from_environment(me)?,
-            standings: Clocks::new(area, me),
+            told: Mutex::new(Told {
+                standing: Standing::Runs,
+                at: Instant::now(),
+                repeats_left: REPEATS,
+            }),
             posts: AtomicU64::new(0),
             ended,
             error: Mutex::default(),
@@ -148,27 +155,20 @@ impl RemoteTracker {
     }
 
     pub(super) fn stand(&self, standing: Standing) {
-        self.standings.stand(standing);
-    }
-
-    pub(super) fn wake(&self, pe: Pe) {
-        self.standings.wake(pe as u64);
-    }
-
-    pub(super) fn hold(&self, holds: bool) {
-        self.standings.hold(holds);
-    }
-
-    pub(super) fn others_stand(&self) -> bool {
-        self.standings.others_stand()
-    }
-
-    pub(super) fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool {
-        self.standings.others_need_this(rank)
+        let mut told = lock(&self.told);
+        if told.standing == standing {
+            if told.at.elapsed() < REPEAT_EVERY || told.repeats_left == 0 {
+                return;
+            }
+            told.repeats_left -= 1;
+        }
+        (told.standing, told.at) = (standing, Instant::now());
+        drop(told);
+        self.post(Call::new(Method::stand).with(&standing));
     }
 
     pub(super) fn is_standing(&self, standing: Standing) -> bool {
-        self.standings.own_standing(standing)
+        lock(&self.told).standing == standing
     }
 
     pub(super) fn note(&self, seen: Seen) {
@@ -246,17 +246,24 @@ impl RemoteTracker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::area;
-    use crate::job::block::Checked;
     use crate::job::hosts::Hosts;
     use crate::transport::Service;
-
-    const HEAP: u64 = 1 << 16;
 
     /// The service of a PE with two findings, which answers until it is gone.
     struct Peer {
         hosts: Hosts,
         gone: AtomicBool,
+        posted: Mutex<Vec<Vec<u64>>>,
+    }
+
+    impl Peer {
+        fn new() -> Arc<Peer> {
+            Arc::new(Peer {
+                hosts: Hosts::new(&[[1; 16], [2; 16]], 1),
+                gone: AtomicBool::new(false),
+                posted: Mutex::default(),
+            })
+        }
     }
 
     impl PeerCalls for Peer {
@@ -266,7 +273,9 @@ mod tests {
 
         fn offer(&self, _: Arc<dyn Service>) {}
 
-        fn post(&self, _: Pe, _: &[u64]) {}
+        fn post(&self, _: Pe, call: &[u64]) {
+            lock(&self.posted).push(call.to_vec());
+        }
 
         fn call(&self, _: Pe, call: &[u64]) -> Result<Vec<u64>> {
             if self.gone.load(Relaxed) {
@@ -287,17 +296,9 @@ mod tests {
 
     #[test]
     fn findings_stay_known_when_the_check_has_ended() {
-        let checked = Checked {
-            seed: 1234,
-            area_bytes: area::bytes(2, Control::stride(2, HEAP)),
-        };
-        let control = Control::create(2, HEAP, Default::default(), Some(checked)).expect("memory");
-        let peer = Arc::new(Peer {
-            hosts: Hosts::new(&[[1; 16], [2; 16]], 1),
-            gone: AtomicBool::new(false),
-        });
+        let peer = Peer::new();
         let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
-        let tracker = RemoteTracker::new(&control, 1, Sites::new(), calls).expect("a tracker");
+        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
         assert_eq!(tracker.findings(), 2);
         assert_eq!(tracker.reports(), ["finding 0", "finding 1"]);
         peer.gone.store(true, Relaxed);
@@ -306,5 +307,28 @@ mod tests {
         assert_eq!(reports[..2], ["finding 0", "finding 1"]);
         assert!(reports[2].contains("the check ended before the program did"));
         assert!(tracker.summary().is_some_and(|text| text == reports[2]));
+    }
+
+    #[test]
+    fn the_state_is_told_when_it_changes_and_repeated_at_intervals() {
+        let peer = Peer::new();
+        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
+        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        let begun = Instant::now();
+        for _ in 0..1000 {
+            tracker.stand(Standing::Waits);
+        }
+        let intervals = begun.elapsed().div_duration_f64(REPEAT_EVERY) as usize;
+        assert!((1..=intervals + 1).contains(&lock(&peer.posted).len()));
+        assert!(tracker.is_standing(Standing::Waits));
+        std::thread::sleep(REPEAT_EVERY);
+        lock(&peer.posted).clear();
+        tracker.stand(Standing::Waits);
+        tracker.stand(Standing::Runs);
+        let told = |standing| vec![Method::stand as u64, standing as u64];
+        assert_eq!(
+            *lock(&peer.posted),
+            [told(Standing::Waits), told(Standing::Runs)]
+        );
     }
 }

@@ -242,9 +242,9 @@ impl Tracker {
 }
 
 impl Names for Tracker {
-    fn told(&self, keys: Keys, exact: u64) -> Reported {
+    fn told(&self, keys: Keys, exact: u64, tell: &mut dyn FnMut(Reported)) {
         let [lock, table @ ..] = self.area.reported() else {
-            return Reported::No;
+            return tell(Reported::No);
         };
         // Two PEs that find one problem at the same time must not leave it to each other. Who has died with the lock holds nobody up.
         let tries = 0..1000;
@@ -258,12 +258,12 @@ impl Names for Tracker {
         let _ = locks.any(|taken| taken);
         let here = !enter(table, exact);
         let known = keys.map(|key| key != 0 && !enter(table, key));
-        lock.store(0, Release);
-        match known.contains(&true) {
+        tell(match known.contains(&true) {
             _ if here => Reported::Here,
             true => Reported::Elsewhere,
             false => Reported::No,
-        }
+        });
+        lock.store(0, Release);
     }
 
     fn site(&self, pe: Pe, site: u16) -> String {

@@ -519,8 +519,8 @@ impl Tracker {
     }
 
     /// Whether no other PE gets on without this one.
-    pub(crate) fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool {
-        self.clocks.others_need_this(rank)
+    pub(crate) fn others_need_this(&self, seed: u64) -> bool {
+        self.clocks.others_need_this(seed)
     }
 
     /// Whether this PE is doing this.

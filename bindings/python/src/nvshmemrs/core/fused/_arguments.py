@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from typing import Any, ContextManager, Sequence, Tuple
+from typing import Any, ContextManager, Optional, Sequence, Tuple
 
 import numpy as np
 
 from .. import _foreign
-from .._arguments import shown
+from .._arguments import integer, shown
 from .._dtypes import numpy_dtype
 from .._job import job, lib
 from ..memory import owner_of
@@ -21,6 +21,8 @@ FLOATS = ("float16", "bfloat16", "float32")
 INDICES = ("int32", "int64")
 # Units of Triton's loads and stores.
 PACK = 16
+# Warps of a program.
+WARPS = (1, 2, 4, 8, 16, 32)
 
 
 class Array:
@@ -122,6 +124,14 @@ def apart(one: Array, other: Array, call: str) -> None:
     """Raises if two arrays share memory."""
     if one.address < other.address + other.nbytes and other.address < one.address + one.nbytes:
         raise NvshmemInvalid(f"{one.name} and {other.name} overlap: {call} takes arrays of their own")
+
+
+def launch(programs: Optional[int], warps: Optional[int]) -> None:
+    """Raises for a number of programs, or of their warps, that no launch can have; None chooses one."""
+    if programs is not None and integer(programs, "programs") < 1:
+        raise NvshmemInvalid(f"programs={programs}: it must be 1 or more, or None")
+    if warps is not None and integer(warps, "warps") not in WARPS:
+        raise NvshmemInvalid(f"warps={warps}: it must be a power of 2 from 1 to 32, or None")
 
 
 def kernels() -> Any:

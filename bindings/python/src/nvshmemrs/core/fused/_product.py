@@ -106,10 +106,11 @@ def tiles_of(value: Optional[Tuple[int, ...]], f: Factors) -> Tiles:
         return Tiles(128, 128, 64 if f.itemsize == 2 else 32, 4, 3, 2 * args.multiprocessors())
     good = isinstance(value, tuple) and len(value) == 6 and all(type(word) is int and word > 0 for word in value)
     sides = value[:3] if good else ()
-    if not good or any(side < 16 or side & (side - 1) for side in sides) or value[5] > PROGRAMS:
+    powers = good and all(side >= 16 and not side & (side - 1) for side in sides) and value[3] in args.WARPS
+    if not powers or value[5] > PROGRAMS:
         raise NvshmemInvalid(
             f"tiles={value!r}: it must be (height, width, depth, warps, stages, programs), sides powers of 2 from 16, "
-            f"at most {PROGRAMS} programs"
+            f"warps a power of 2 up to 32, at most {PROGRAMS} programs"
         )
     return Tiles(*value)
 

@@ -77,6 +77,7 @@ def all_reduce_rms_norm(
         raise NvshmemInvalid(f"algorithm={shown(algorithm)}: it must be one_shot, two_shot or None")
     if algorithm == "two_shot" and rows < ws.n:
         raise NvshmemInvalid(f"x has {rows} rows, fewer than the {ws.n} members: two_shot needs one for each")
+    args.launch(programs, warps)
     ws.fits("reduce_bytes", x.nbytes, _CALL)
     kernels = args.kernels()
     with args.on_stream(stream, _CALL):

@@ -69,6 +69,7 @@ def combine(
         args.shape(scaled, (y.shape[0], columns), "a row for each of y")
         if not columns or hidden % columns:
             raise NvshmemInvalid(f"scales has shape {scaled.shape}: its columns must divide the {hidden} of y")
+    args.launch(programs, warps)
     kernels = args.kernels()
     with args.on_stream(stream, _CALL):
         if kernels is None:

@@ -69,6 +69,7 @@ def dispatch(
         raise NvshmemInvalid(f"x has shape {x.shape}: a row may have at most {_MOST_ROW} bytes")
     args.apart(out, x, _CALL)
     scaled = _scales(scales, out_scales, tokens, out.shape[0])
+    args.launch(programs, warps)
     align = integer(align, "align")
     if not 1 <= align <= 1 << 16:
         raise NvshmemInvalid(f"align={align}: it must be 1 to 65536 rows")

@@ -9,7 +9,7 @@ import ctypes
 import hashlib
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from .._arguments import shown, team_of
+from .._arguments import shown, team_names, team_of
 from .._job import check, job, lib, live
 from ..collective import team_size
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
@@ -74,7 +74,7 @@ def group_name(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> str:
     if isinstance(group, str):
         if group not in Teams:
             raise NvshmemInvalid(
-                f"group={group!r} is no team here: the teams are {', '.join(Teams)}"
+                f"group={group!r} is no team here: the teams are {team_names()}"
             )
         return group
     if hasattr(group, "__index__"):
@@ -136,6 +136,10 @@ def _process_group(group: Any, mesh_dim: Any) -> Any:
         return group.get_group(0 if mesh_dim is None else mesh_dim)
     if mesh_dim is not None:
         raise NvshmemInvalid(f"mesh_dim={mesh_dim!r} goes with a DeviceMesh, not with {shown(group)}")
+    if isinstance(group, str) or hasattr(group, "__index__"):
+        raise NvshmemInvalid(
+            f"group={group!r} is a team already: pass it to operations without register_group"
+        )
     if group is None or not (hasattr(group, "rank") and hasattr(group, "size")):
         raise NvshmemInvalid(
             f"group is {shown(group)}: pass a team's name or handle, a ProcessGroup, or a DeviceMesh"

@@ -60,7 +60,9 @@ def check_tensor(tensor: Any, name: str) -> None:
             f"{name} is on {device}, and the symmetric heap is memory of cuda:{job.device}: pass "
             f"{name}.to('cuda:{job.device}')"
         )
-    if tensor.layout is not torch.strided or not tensor.is_contiguous():
+    if tensor.layout is not torch.strided:
+        raise NvshmemInvalid(f"{name} has layout {tensor.layout}: pass {name}.to_dense()")
+    if not tensor.is_contiguous():
         raise NvshmemInvalid(f"{name} is not contiguous: pass {name}.contiguous()")
     if tensor.is_conj() or tensor.is_neg():
         raise NvshmemInvalid(f"{name} is a lazy view: pass {name}.resolve_conj().resolve_neg()")
@@ -458,6 +460,18 @@ def _check_symmetric(tensor: Any, name: str) -> None:
         )
 
 
+def _check_signal(signal: Any, value: int) -> None:
+    _check_symmetric(signal, "signal")
+    kind = signal.dtype
+    whole = not (kind.is_floating_point or kind.is_complex)
+    if signal.numel() != 1 or signal.element_size() != 8 or not whole:
+        raise NvshmemInvalid(
+            f"signal has {signal.numel()} elements of {kind}: it must have 1 of torch.int64"
+        )
+    if value < 0:
+        raise NvshmemInvalid(f"value={value}: a signal is not negative")
+
+
 def _check_alike(one: Any, other: Any, names: str) -> None:
     if one.dtype is not other.dtype or one.numel() != other.numel():
         raise NvshmemInvalid(
@@ -504,7 +518,7 @@ def put_signal(
 ) -> None:
     """Copies as `put`, and then updates the member's signal."""
     _check_symmetric(dest, "dest")
-    _check_symmetric(signal, "signal")
+    _check_signal(signal, value)
     check_tensor(source, "source")
     refuse_grad("put_signal", dest=dest, source=source)
     _check_alike(dest, source, "dest and source")
@@ -517,7 +531,7 @@ def put_signal(
 
 def signal_wait(signal: Any, value: int, cmp: str = "ge") -> None:
     """Waits until the caller's signal compares with a value."""
-    _check_symmetric(signal, "signal")
+    _check_signal(signal, value)
     if cmp not in _COMPARISONS or cmp == "sentinel":
         known = ", ".join(name for name in _COMPARISONS if name != "sentinel")
         raise NvshmemInvalid(f"cmp={cmp!r}: it must be one of {known}")

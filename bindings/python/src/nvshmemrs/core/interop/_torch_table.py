@@ -124,7 +124,7 @@ def register() -> None:
         warnings.warn(
             f"torch.ops.nvshmemrs was tested with torch 1.13 to 2.11; this is {torch.__version__}",
             NvshmemWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     library = torch.library.Library("nvshmemrs", "DEF")
     _library.append(library)

@@ -9,6 +9,8 @@ import sys
 import warnings
 from typing import Any, Callable, Tuple, TypeVar, cast
 
+from ...nvshmem_types import NvshmemWarning
+
 PACKAGE = "nvidia-cutlass-dsl"
 TESTED = ("4.8.1",)
 """Versions that this package is tested with."""
@@ -50,6 +52,7 @@ def check_version() -> None:
     if found not in TESTED:
         warnings.warn(
             f"nvshmemrs.core.device.cute is not tested with {PACKAGE} {found} (tested: {tested})",
+            NvshmemWarning,
             stacklevel=2,
         )
 

@@ -20,6 +20,8 @@ first. On a heap in host memory, kernels run in Triton's interpreter (TRITON_INT
 
 import warnings
 
+from ...nvshmem_types import NvshmemWarning
+
 try:
     import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
     import triton.language  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: F401
@@ -39,6 +41,7 @@ if _HAVE < _FIRST:
 if _HAVE > _LAST:
     warnings.warn(
         f"nvshmemrs.core.device.triton was tested with Triton 3.6 to 3.9; this is {triton.__version__}",
+        NvshmemWarning,
         stacklevel=2,
     )
 

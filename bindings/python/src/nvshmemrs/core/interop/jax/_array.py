@@ -55,7 +55,7 @@ class SymmetricArray(Handle):
         """
         self._buffer.live_address()
         jax = _setup.import_jax()
-        check_width(jax, self)
+        check_width(jax, self, "view")
         carried = self.dtype if self.dtype.kind in "biufc" else f"u{self.dtype.itemsize}"
         memory = np.ndarray(self.shape, carried, as_numpy(self._buffer), self._offset)
         exported = _Exported(memory, self.dtype.name)
@@ -150,11 +150,13 @@ def symmetric(value: Any, name: str) -> SymmetricArray:
     return value
 
 
-def check_width(jax: Any, array: SymmetricArray) -> None:
+def check_width(jax: Any, array: Any, name: str) -> None:
     """Raises for elements that JAX would make narrower."""
+    if array.dtype.itemsize < 8 or array.dtype.kind not in "iufc":
+        return
     if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype:
         raise NvshmemInvalid(
-            f"an array of {array.dtype} is no value of JAX's unless it has 64-bit types: call "
+            f"{name}: an array of {array.dtype} is no value of JAX's unless it has 64-bit types: call "
             'jax.config.update("jax_enable_x64", True)'
         )
 

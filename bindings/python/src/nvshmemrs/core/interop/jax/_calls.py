@@ -67,6 +67,7 @@ def all_reduce(x: Any, token: Any, op: Any = "sum", team: Team = "TEAM_WORLD") -
     "or", "xor" or an ``Op``. The result has the same bits on every member. OpenSHMEM 1.5 section
     9.9.9.
     """
+    check_operand(x)
     dtype, number = _element_type(x, op)
     result = _like(x, x.shape)
     return _collective("reduce", x, result, token, team, count=x.size, dtype=dtype, op=number)
@@ -80,6 +81,7 @@ def reduce_scatter(
 
     Collective over `team`. NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
     """
+    check_operand(x)
     dtype, number = _element_type(x, op)
     shape = (_parts(x, team), *x.shape[1:])
     result = _like(x, shape)
@@ -92,6 +94,7 @@ def all_gather(x: Any, token: Any, team: Team = "TEAM_WORLD") -> Tuple[Any, Any]
 
     Collective over `team` with the same shape and dtype. OpenSHMEM 1.5 section 9.9.8.
     """
+    check_operand(x)
     members = team_size(team_of(team))
     return _collective("fcollect", x, _like(x, (members, *x.shape)), token, team)
 
@@ -102,6 +105,7 @@ def all_to_all(x: Any, token: Any, team: Team = "TEAM_WORLD") -> Tuple[Any, Any]
 
     Collective over `team` with the same shape and dtype. OpenSHMEM 1.5 section 9.9.5.
     """
+    check_operand(x)
     part = _parts(x, team) * math.prod(x.shape[1:]) * x.dtype.itemsize
     return _collective("alltoall", x, _like(x, x.shape), token, team, count=part)
 
@@ -111,6 +115,7 @@ def broadcast(x: Any, token: Any, root: int = 0, team: Team = "TEAM_WORLD") -> T
 
     Collective over `team` with the same shape, dtype and `root`. OpenSHMEM 1.5 section 9.9.7.
     """
+    check_operand(x)
     members, number = team_size(team_of(team)), integer(root, "root")
     if not 0 <= number < members:
         raise NvshmemInvalid(f"root={root}: the team has members 0 to {members - 1}")
@@ -174,7 +179,7 @@ def put_signal(
     if type(signal_op) is not SignalOp:
         raise NvshmemInvalid(f"signal_op is {a_kind(signal_op)}: it must be a SignalOp")
     numbers = {"dest": _dest(dst, x), "signal": _signal(signal), **_pe(pe)}
-    number = signal_value(value).value
+    number = signal_value(value, "value").value
     return call("put_signal", token, x, **numbers, value=number, signal_op=int(signal_op))[0]
 
 
@@ -191,7 +196,7 @@ def signal_wait(
     """
     if type(cmp) is not ComparisonType:
         raise NvshmemInvalid(f"cmp is {a_kind(cmp)}: it must be a ComparisonType")
-    number = signal_value(value).value
+    number = signal_value(value, "value").value
     return call("signal_wait", token, signal=_signal(signal), value=number, cmp=int(cmp))[0]
 
 
@@ -208,8 +213,6 @@ def call(
         raise NvshmemInvalid(
             f"token is {a_kind(token)}: pass what the last operation returned, or token()"
         )
-    for operand in operands:
-        _check_device(jax, operand)
     varying = frozenset().union(*(_varying(jax, value) for value in (token, *operands)))
     shapes = [(token.shape, token.dtype), *([result] if result else [])]
     outputs = [_struct(jax, shape, dtype, varying) for shape, dtype in shapes]
@@ -241,7 +244,7 @@ def _like(x: Any, shape: Tuple[int, ...]) -> Tuple[Tuple[int, ...], "np.dtype[An
 
 def _result_of(src: Any) -> Tuple[Tuple[int, ...], "np.dtype[Any]"]:
     found = symmetric(src, "src")
-    check_width(_setup.import_jax(), found)
+    check_width(_setup.import_jax(), found, "src")
     return found.shape, found.dtype
 
 
@@ -256,15 +259,23 @@ def _varying(jax: Any, value: Any) -> Any:
     return getattr(jax.typeof(value), "vma", None) or frozenset()
 
 
-def _check_device(jax: Any, x: Any) -> None:
-    """Raises for an array on another PE's device. A traced array has no device yet."""
+def check_operand(x: Any, name: str = "x") -> None:
+    """Raises unless argument `name` is an array whose elements JAX keeps, on this PE's device. A
+    traced array has no device yet.
+    """
+    jax = _setup.import_jax()
+    if isinstance(x, SymmetricArray):
+        raise NvshmemInvalid(f"{name} is a SymmetricArray: pass its contents, from load({name}, token)")
+    if not isinstance(x, (jax.Array, np.ndarray, np.generic)):
+        raise NvshmemInvalid(f"{name} is {a_kind(x)}: pass an array, such as jax.numpy.asarray({name})")
+    check_width(jax, x, name)
     if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array):
         return
     mine = _setup.local_device(jax)
     if x.devices() != {mine}:
         found = ", ".join(sorted(str(device) for device in x.devices()))
         raise NvshmemInvalid(
-            f"x is on {found}, and this PE's device is {mine}: pass jax.device_put(x, ...) of it"
+            f"{name} is on {found}, and this PE's device is {mine}: pass jax.device_put({name}, ...)"
         )
 
 
@@ -297,6 +308,7 @@ def offset(array: SymmetricArray) -> int:
 
 def _dest(dst: Any, x: Any) -> int:
     found = symmetric(dst, "dst")
+    check_operand(x)
     if found.shape != tuple(x.shape) or found.dtype != np.dtype(x.dtype):
         raise NvshmemInvalid(
             f"dst is {found.dtype}{list(found.shape)}, and x {np.dtype(x.dtype)}{list(x.shape)}: "

@@ -100,6 +100,8 @@ class Kernel:
             number = self._arguments[source]
             if number is not None:
                 place = arguments[number]
+                if not isinstance(place, SymmetricArray):
+                    _calls.check_operand(place, f"argument {number}")
                 shape, dtype = self._shapes[source]
                 if tuple(place.shape) != shape or np.dtype(place.dtype) != dtype:
                     raise NvshmemInvalid(

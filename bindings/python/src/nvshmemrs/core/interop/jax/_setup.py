@@ -16,7 +16,7 @@ from ... import _job
 from ..._arguments import integer
 from ..._job import check, job, lib
 from ...memory import Buffer, allocate, end, fail_allocation
-from ...nvshmem_types import NotSupportedError, NvshmemInvalid
+from ...nvshmem_types import NotSupportedError, NvshmemInvalid, NvshmemWarning
 
 TARGET = "nvshmemrs"
 """The name under which XLA knows the handlers."""
@@ -225,6 +225,7 @@ def _warn_if_untested(version: str) -> None:
         _warned = True
         warnings.warn(
             f"nvshmemrs was tested with JAX {' and '.join(_TESTED)}, and this is {version}",
+            NvshmemWarning,
             stacklevel=4,
         )
 
