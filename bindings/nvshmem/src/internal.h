@@ -11,21 +11,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
 #define HIDDEN __attribute__((__visibility__("hidden")))
-
-/* The time in the given number of nanoseconds, less than a second, for waits with a limit. */
-static inline struct timespec nvshmemrs_nvshmem_time_in(long ns)
-{
-    enum { ONE_SECOND_NS = 1000000000 };
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    time.tv_nsec += ns;
-    time.tv_sec += time.tv_nsec / ONE_SECOND_NS;
-    time.tv_nsec %= ONE_SECOND_NS;
-    return time;
-}
 
 /* ---- A PE of this process that joined through this library, or is known to it ---- */
 

@@ -15,4 +15,4 @@ pub mod rma;
 pub mod strided;
 
 /// Hash over the API model.
-pub(crate) const API_HASH: u64 = 0xf644_8eeb_fcd6_ca09;
+pub(crate) const API_HASH: u64 = 0x2747_b851_6367_8e0c;
