@@ -198,6 +198,18 @@ fn when_the_holder_of_a_lock_dies_waiters_learn_it() {
     output.assert_stderr("PE 0 ");
 }
 
+/// So does a thread that waits for another thread of its PE.
+#[test]
+fn when_a_pe_dies_a_thread_behind_another_thread_learns_it() {
+    let program = compiled("held_lock.c", "held-lock-thread", &["-g"]);
+    let words = [program.as_os_str(), "thread".as_ref()];
+    let output = run(launcher(2, &[]).args(words), HANG);
+    output
+        .assert_code(128 + 9)
+        .assert_stderr("PE 0: shmem_set_lock at ")
+        .assert_stderr("PE 1 (pid ");
+}
+
 /// Starts `held_lock.c` on one host, or on two; gives the report of `nvshmemrs-info --job` that has all these parts.
 #[track_caller]
 fn report_of_held_lock(instead: &str, on_two_hosts: bool, parts: &[&str]) -> String {

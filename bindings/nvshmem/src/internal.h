@@ -46,7 +46,7 @@ HIDDEN struct nvshmemrs_nvshmem_member *nvshmemrs_nvshmem_member(void);
 
 /* The runtime of a process that is one PE, after init is complete; else 0. */
 extern HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_only;
-HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void);
+HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void) __attribute__((__cold__));
 
 /* The runtime of the calling thread in its present stage of init; 0 before init. */
 static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_now(void)

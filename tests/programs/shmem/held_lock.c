@@ -2,7 +2,15 @@
 
 #include "common.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
+
+static void *wants(void *lock)
+{
+    shmem_set_lock(lock);
+    return NULL;
+}
 
 int main(int argc, char **argv)
 {
@@ -20,6 +28,17 @@ int main(int argc, char **argv)
         /* PEs 0 and 1 want each other's lock; the last PE comes after PE 1. */
         usleep(300000 * (useconds_t)me);
         shmem_set_lock(&locks[me == 0]);
+        return 0;
+    }
+    if (strcmp(instead, "thread") == 0) {
+        /* Another thread of PE 0 wants the lock of this one, and PE 1 dies. */
+        pthread_t thread;
+        if (me == 0)
+            CHECK(pthread_create(&thread, NULL, wants, &locks[0]) == 0);
+        usleep(300000);
+        if (me == 1)
+            raise(SIGKILL);
+        sleep(60);
         return 0;
     }
     if (me > 0) {
