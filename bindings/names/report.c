@@ -76,7 +76,8 @@ static void end(const char *name, const void *place, const char *text)
         fprintf(stderr, "nvshmemrs: PE %d: %s\n", (int)pe, line);
     else
         fprintf(stderr, "nvshmemrs: %s\n", line);
-    nvshmemrs_global_exit(rt, 1);
+    if (rt != 0)
+        (void)nvshmemrs_global_exit(rt, 1);
     /* There is no job; or a thread is joining one, and the functions of `atexit` would wait for it. */
     if (joining)
         _exit(1);

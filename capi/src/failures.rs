@@ -83,10 +83,12 @@ pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
         return;
     }
     let (pe, place) = caller();
+    let called = CodeAddress::standard_name();
+    let called = called.as_deref().unwrap_or(function);
     let at = place.map_or_else(String::new, |place| format!(" at {place}"));
     let who = who(pe);
     write_stderr(&format!(
-        "nvshmemrs [{who}] {function}{at} failed with status {status} (reported once): {text}\n"
+        "nvshmemrs [{who}] {called}{at} failed with status {status} (reported once): {text}\n"
     ));
 }
 

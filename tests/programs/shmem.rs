@@ -415,6 +415,37 @@ fn on_error_return_goes_on() {
     }
 }
 
+/// The log of failed calls has the name that the program called.
+#[test]
+fn a_failed_call_is_logged_by_the_name_that_was_called() {
+    for options in [&[][..], &["-DNVSHMEMRS_SHMEM_NO_INLINE"]] {
+        let program = compiled("misuse.c", "misuse-logged", &[options, &["-g"]].concat());
+        let mut command = launcher(2, &[]);
+        command
+            .args([program.as_os_str(), "pe".as_ref()])
+            .env("NVSHMEMRS_ON_ERROR", "return")
+            .env("NVSHMEM_DEBUG", "WARN");
+        let output = run(&mut command, HANG);
+        output.assert_success();
+        output.assert_stderr("] shmem_long_put at ");
+        output.assert_stderr(" failed with status 12 (reported once): argument `pe` is PE 2");
+    }
+}
+
+#[test]
+fn finalize_tells_that_the_checker_has_found_something() {
+    let program = compiled("misuse.c", "misuse-checked", &["-g"]);
+    let words = [program.as_os_str(), "two writers".as_ref()];
+    let output = run(launcher(2, &["--check"]).args(words), HANG);
+    output
+        .assert_code(1)
+        .assert_stderr("two PEs write to one place: shmem_long_p at ")
+        .assert_stderr("shmem_finalize at ");
+    for wrong in ["is not live", "nvshmemrs_global_exit"] {
+        assert!(!output.stderr.contains(wrong), "{}", output.describe());
+    }
+}
+
 #[test]
 fn global_exit_ends_all_processes_whatever_they_do() {
     let output = misuse("global_exit", 3);

@@ -120,6 +120,10 @@ int main(int argc, char **argv)
         shmem_finalize();
         shmem_finalize();
     }
+    if (IS("two writers")) {
+        shmem_long_p(word, me, 0);
+        shmem_finalize();
+    }
     if (IS("after finalize")) {
         shmem_finalize();
         shmem_long_put(word, &value, 1, 0);
