@@ -86,14 +86,17 @@ static void end(const char *name, const void *place, const char *text)
 
 void OWN(failed)(const char *name, int32_t status, const void *place)
 {
-    if (OWN(returns)())
-        return;
     if (place == NULL)
         place = __builtin_return_address(0);
-    const char *text = nvshmemrs_last_error();
     bool joining;
-    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && OWN(known)(&joining) == 0)
-        text = OWN(finalized) ? "it was called after `" STANDARD_TEXT "finalize`" : "it was called before `" STANDARD_TEXT "init`";
+    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && OWN(known)(&joining) == 0) {
+        OWN(misused)(name, place, OWN(finalized) ? "it was called after `" STANDARD_TEXT "finalize`"
+                                                 : "it was called before `" STANDARD_TEXT "init`");
+        return;
+    }
+    if (OWN(returns)())
+        return;
+    const char *text = nvshmemrs_last_error();
     char *kept = strdup(text);
     end(name, place, kept != NULL ? kept : text);
 }

@@ -367,7 +367,11 @@ fn a_mistake_ends_the_job_and_names_function_line_and_reason() {
 #[test]
 fn on_error_return_goes_on() {
     let program = compiled("misuse.c", "misuse-returns", &[]);
-    for (mistake, words) in [("pe", "PE 2"), ("free", "live symmetric allocation")] {
+    for (mistake, words) in [
+        ("pe", "PE 2"),
+        ("free", "live symmetric allocation"),
+        ("after finalize", "it was called after `nvshmem_finalize`"),
+    ] {
         let mut command = job(2, &[]);
         command
             .args([program.as_os_str(), mistake.as_ref()])

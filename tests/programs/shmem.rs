@@ -404,6 +404,8 @@ fn on_error_return_goes_on() {
         ("lock twice", "this thread holds the lock already"),
         ("set without me", "an active set without this PE"),
         ("ctx of a destroyed team", "with its team"),
+        ("after finalize", "shmem_long_put at "),
+        ("after finalize", "it was called after `shmem_finalize`"),
     ] {
         let mut command = launcher(2, &[]);
         command
