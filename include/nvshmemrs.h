@@ -8,7 +8,7 @@
 
 /* The results of `nvshmemrs_abi_version` and `nvshmemrs_api_hash` for this header. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x4d969987b9889a4e)
+#define NVSHMEMRS_API_HASH UINT64_C(0x3ea21664277e897b)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -1874,6 +1874,17 @@ const char *nvshmemrs_last_error(void);
 /// @see OpenSHMEM does not have it.
 const char *nvshmemrs_last_error_in(int32_t language);
 
+/// Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling thread. A library
+/// above this one reports the errors that it detects itself by it. As of every failed call, the text is
+/// also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked.
+///
+/// Local; needs no runtime.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE if `text` is NULL or `bytes` is more than 4096.
+/// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_error_set(const void *text, size_t bytes);
+
 /// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which
 /// means any thread at any time, with one collective per team at a time.
 ///
@@ -1881,6 +1892,19 @@ const char *nvshmemrs_last_error_in(int32_t language);
 ///
 /// @see OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 int32_t nvshmemrs_thread_support(void);
+
+/// Waits until this PE's copy of the element at the symmetric address `ivar` is no longer negative: an
+/// element of a lock that PE `pe` writes, which is ahead of this PE in the lock's queue. Reports of waits
+/// and error texts name the PE, and the PE that holds the lock. Locks of a program or of a library are made
+/// with it, as those of `shmem.h` are.
+///
+/// Local: only the caller waits; may be queued on a stream.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, PE_RANGE, NOT_SYMMETRIC,
+/// OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_lock_wait(nvshmemrs_runtime_t runtime, const int32_t *ivar, int32_t pe);
 
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible
 /// there before those after it.

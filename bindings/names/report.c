@@ -39,6 +39,19 @@ static void write_renamed(FILE *to, const char *text)
     }
 }
 
+/* The whole text about an error of the function `name`: its call, its line, the reason. NULL if there is no memory; else to be freed. */
+static char *describe(const char *name, const void *place, const char *text, size_t *length)
+{
+    char *line = NULL;
+    FILE *to = open_memstream(&line, length);
+    if (to == NULL)
+        return NULL;
+    fprintf(to, "%s at %s: ", name, nvshmemrs_place_string(place));
+    write_renamed(to, text);
+    fclose(to);
+    return line;
+}
+
 /* Reports a failure, once in a process, and ends the job. */
 static void end(const char *name, const void *place, const char *text)
 {
@@ -55,20 +68,16 @@ static void end(const char *name, const void *place, const char *text)
         nvshmemrs_my_pe(rt, &pe);
     /* Never released: other threads must not continue after the failure. */
     pthread_mutex_lock(&reporting);
-    char *line = NULL;
     size_t length = 0;
-    FILE *to = open_memstream(&line, &length);
-    if (to != NULL) {
-        fprintf(to, "nvshmemrs: ");
-        if (pe >= 0)
-            fprintf(to, "PE %d: ", (int)pe);
-        fprintf(to, "%s at %s: ", name, nvshmemrs_place_string(place));
-        write_renamed(to, text);
-        fputc('\n', to);
-        fclose(to);
-        fwrite(line, 1, length, stderr);
-    }
-    nvshmemrs_global_exit(rt, 1);
+    const char *line = describe(name, place, text, &length);
+    if (line == NULL)
+        line = text;
+    if (pe >= 0)
+        fprintf(stderr, "nvshmemrs: PE %d: %s\n", (int)pe, line);
+    else
+        fprintf(stderr, "nvshmemrs: %s\n", line);
+    if (rt != 0)
+        (void)nvshmemrs_global_exit(rt, 1);
     /* There is no job; or a thread is joining one, and the functions of `atexit` would wait for it. */
     if (joining)
         _exit(1);
@@ -77,28 +86,35 @@ static void end(const char *name, const void *place, const char *text)
 
 void OWN(failed)(const char *name, int32_t status, const void *place)
 {
-    if (OWN(returns)())
-        return;
     if (place == NULL)
         place = __builtin_return_address(0);
-    const char *text = nvshmemrs_last_error();
     bool joining;
-    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && OWN(known)(&joining) == 0)
-        text = OWN(finalized) ? "it was called after `" STANDARD_TEXT "finalize`" : "it was called before `" STANDARD_TEXT "init`";
+    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && OWN(known)(&joining) == 0) {
+        OWN(misused)(name, place, OWN(finalized) ? "it was called after `" STANDARD_TEXT "finalize`"
+                                                 : "it was called before `" STANDARD_TEXT "init`");
+        return;
+    }
+    if (OWN(returns)())
+        return;
+    const char *text = nvshmemrs_last_error();
     char *kept = strdup(text);
     end(name, place, kept != NULL ? kept : text);
 }
 
 void OWN(misused)(const char *name, const void *place, const char *format, ...)
 {
-    if (OWN(returns)())
-        return;
     char text[400];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    end(name, place, text);
+    if (!OWN(returns)())
+        end(name, place, text);
+    size_t length = 0;
+    char *line = describe(name, place, text, &length);
+    if (line != NULL)
+        (void)nvshmemrs_error_set(line, length);
+    free(line);
 }
 
 bool OWN(versions_match)(const char *name, const void *place)
@@ -112,5 +128,7 @@ bool OWN(versions_match)(const char *name, const void *place)
         "the program was compiled with a " STANDARD_FILE ".h of ABI version %u, and runs with a libnvshmemrs_" STANDARD_FILE
         ".so of ABI version %u and a libnvshmemrs.so of ABI version %u: compile it with the header of the libraries that it loads",
         (unsigned)header, (unsigned)own, (unsigned)core);
+    /* The job goes on without a PE here, and later calls fail for another reason. */
+    fprintf(stderr, "nvshmemrs: %s\n", nvshmemrs_last_error());
     return false;
 }

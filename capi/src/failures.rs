@@ -61,26 +61,44 @@ fn caller() -> (Option<i32>, Option<String>) {
     (pe, place.or_else(native))
 }
 
+/// Whether failures are logged, and this one has not been.
+fn is_new(failure: &str, status: i32) -> bool {
+    // Per fork generation: a thread of the parent may hold the parent's lock for ever.
+    static TOLD: [Mutex<BTreeSet<(String, i32)>>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
+    let told = &TOLD[nvshmem_core::fork_generation() as usize % TOLD.len()];
+    is_wanted() && lock(told).insert((failure.to_string(), status))
+}
+
+/// This PE and its process, for a line of the log.
+fn who(pe: Option<i32>) -> String {
+    let pid = std::process::id();
+    pe.map_or_else(|| format!("pid {pid}"), |pe| format!("PE {pe}, pid {pid}"))
+}
+
 /// Logs a failed call. `body` is the type name of the closure that failed.
 #[cold]
 pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
-    // Per fork generation: a thread of the parent may hold the parent's lock for ever.
-    static TOLD: [Mutex<BTreeSet<(&str, i32)>>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
     let function = function(body);
-    if ANSWERS.contains(&(function, status)) || !is_wanted() {
+    if ANSWERS.contains(&(function, status)) || !is_new(function, status) {
         return;
     }
-    let told = &TOLD[nvshmem_core::fork_generation() as usize % TOLD.len()];
-    if !lock(told).insert((function, status)) {
-        return;
-    }
-    let pid = std::process::id();
     let (pe, place) = caller();
-    let who = pe.map_or_else(|| format!("pid {pid}"), |pe| format!("PE {pe}, pid {pid}"));
+    let called = CodeAddress::standard_name();
+    let called = called.as_deref().unwrap_or(function);
     let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+    let who = who(pe);
     write_stderr(&format!(
-        "nvshmemrs [{who}] {function}{at} failed with status {status} (reported once): {text}\n"
+        "nvshmemrs [{who}] {called}{at} failed with status {status} (reported once): {text}\n"
     ));
+}
+
+/// Logs an error that a library above this one has detected; the text names the function and the line.
+#[cold]
+pub(crate) fn tell_other(text: &str) {
+    if is_new(text, 0) {
+        let who = who(caller().0);
+        write_stderr(&format!("nvshmemrs [{who}] (reported once) {text}\n"));
+    }
 }
 
 #[cfg(test)]

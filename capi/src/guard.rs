@@ -43,6 +43,12 @@ fn remember(text: String) {
     per_thread::keep(&LAST, Last { text, said });
 }
 
+/// Records and logs an error that a library above this one has detected.
+pub(crate) fn set_last_error(text: String) {
+    failures::tell_other(&text);
+    remember(text);
+}
+
 /// The calling thread's last error, with the names that a language uses.
 pub(crate) fn last_error(language: i32) -> *const c_char {
     let language = usize::try_from(language).unwrap_or(0);

@@ -28,6 +28,7 @@ mod guard;
 mod handle;
 pub mod heap;
 pub mod library;
+pub mod lock;
 mod nesting;
 pub mod order;
 pub mod pool;

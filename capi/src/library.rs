@@ -4,7 +4,7 @@ use crate::guard::{self, status};
 use crate::handle;
 use crate::text;
 use crate::types::{nvshmemrs_language, nvshmemrs_thread};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
 ///
@@ -72,6 +72,20 @@ pub extern "C" fn nvshmemrs_last_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_last_error_in(language: i32) -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || guard::last_error(language))
+}
+
+/// Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling thread. A library
+/// above this one reports the errors that it detects itself by it. As of every failed call, the text is also
+/// logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked.
+///
+/// Local; needs no runtime. OpenSHMEM does not have it.
+/// Errors: INVALID_VALUE if `text` is NULL or `bytes` is more than 4096.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_error_set(text: *const c_void, bytes: usize) -> i32 {
+    guard::status(|| {
+        guard::set_last_error(handle::read_text("text", text, bytes)?);
+        Ok(())
+    })
 }
 
 /// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which means

@@ -136,6 +136,7 @@ impl Runtime {
                 count: 1,
                 cmp,
                 expected: value,
+                ahead: None,
             },
         };
         self.inner.wait_word(wait, |transport| {

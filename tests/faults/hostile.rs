@@ -56,6 +56,7 @@ const SPECIAL: &[&str] = &[
     "site_hook",
     "site_hook_in",
     "check_access",
+    "error_set",
     "deadline_begin",
     "deadline_end",
     "buffer_register",
@@ -94,7 +95,7 @@ const NEVER: &[&str] = &[
 /// An expression in C for one argument. `wait` says that the call waits until a comparison holds.
 fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
     let short = function.short();
-    let wait = short.starts_with("wait_until") || short == "signal_wait";
+    let wait = short.starts_with("wait_until") || matches!(short, "signal_wait" | "lock_wait");
     let watch = wait || short.starts_with("test");
     if arg.output {
         *outputs += 1;

@@ -474,6 +474,14 @@ static int32_t special_check_access(void)
     return nvshmemrs_check_access(anywhere, (size_t)next(), percent(60) ? (int32_t)below(5) : wrong[below(4)], anywhere);
 }
 
+static int32_t special_error_set(void)
+{
+    static char text[100];
+    for (size_t at = 0; at < sizeof text; at++)
+        text[at] = (char)next();
+    return nvshmemrs_error_set(percent(90) ? text : NULL, percent(80) ? below(sizeof text) : 4097 + (size_t)next() % (SIZE_MAX / 2));
+}
+
 /* Every deadline is far away, and ended again: the waits of other calls are to go their own ways. */
 static int32_t special_deadline_begin(void)
 {

@@ -289,7 +289,11 @@ fn a_mistake_ends_the_job_and_names_function_line_and_reason() {
 
 #[test]
 fn on_error_return_goes_on() {
-    NVSHMEM.goes_on_after(&[("pe", "PE 2"), ("free", "live symmetric allocation")]);
+    NVSHMEM.goes_on_after(&[
+        ("pe", "PE 2"),
+        ("free", "live symmetric allocation"),
+        ("after finalize", "it was called after `nvshmem_finalize`"),
+    ]);
 }
 
 #[test]

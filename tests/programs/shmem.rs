@@ -1,9 +1,11 @@
 //! Programs of OpenSHMEM's names: `include/shmem.h` and `libnvshmemrs_shmem.so`.
 
 use nvshmemrs_tests::compile::compile_as;
+use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::names::{expand, exported};
 use nvshmemrs_tests::standard::{Mistake, Standard, reports, same};
-use nvshmemrs_tests::{HANG, bin, bin_dir, launcher, left_out, program, run};
+use nvshmemrs_tests::{HANG, bin, bin_dir, launcher, left_out, program, run, spawn};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -161,6 +163,102 @@ fn when_the_holder_of_a_lock_dies_waiters_learn_it() {
     output.assert_stderr("PE 0 ");
 }
 
+/// So does a thread that waits for another thread of its PE.
+#[test]
+fn when_a_pe_dies_a_thread_behind_another_thread_learns_it() {
+    let program = SHMEM.compiled("held_lock.c", "held-lock-thread", &["-g"]);
+    let words = [program.as_os_str(), "thread".as_ref()];
+    let output = run(launcher(2, &[]).args(words), HANG);
+    output
+        .assert_code(128 + 9)
+        .assert_stderr("PE 0: shmem_set_lock at ")
+        .assert_stderr("PE 1 (pid ");
+}
+
+/// Starts `held_lock.c` on one host, or on two; gives the report of `nvshmemrs-info --job` that has all these parts.
+#[track_caller]
+fn report_of_held_lock(instead: &str, on_two_hosts: bool, parts: &[&str]) -> String {
+    let program = SHMEM.compiled("held_lock.c", "held-lock", &["-g"]);
+    let words = [program.into_os_string(), instead.into()];
+    let mut job = spawn(&mut match on_two_hosts {
+        true => mpirun(&[], &[host("a", 1), host("b", 2)], &words),
+        false => {
+            let mut command = launcher(3, &["--grace", "0.2"]);
+            command.args(words);
+            command
+        }
+    });
+    let pid: String = job.until("a pid", |job| {
+        let printed = job.stdout();
+        let mut lines = printed.lines();
+        Some(lines.find_map(|line| line.strip_prefix("PE 0 is "))?.into())
+    });
+    let report = job.until("report of a held lock", |_| {
+        let seen = run(
+            Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
+            HANG,
+        )
+        .stdout;
+        parts.iter().all(|part| seen.contains(part)).then_some(seen)
+    });
+    job.signal(Signal::TERM);
+    job.wait(HANG);
+    report
+}
+
+/// PEs 1 and 2 wait for the lock of PE 0, one behind the other.
+#[test]
+fn the_board_names_the_holder_of_a_lock() {
+    for on_two_hosts in [false, true] {
+        report_of_held_lock(
+            "sleep",
+            on_two_hosts,
+            &[
+                "PE 1 waits in shmem_set_lock for PE 0, which holds the lock and is not waiting in nvshmemrs",
+                "; PE 2 waits for those\n",
+                ": waits for PE 0 to release the lock at byte 0x0 of its symmetric heap",
+                ": waits for PE 1, which is ahead of it in the queue of the lock at byte 0x0 of its symmetric heap; PE 0 holds the lock",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_deadlock_of_locks_is_told() {
+    for on_two_hosts in [false, true] {
+        let rest =
+            "waits for PE 1, which is in shmem_set_lock and waits for PE 0; first came PE 0 (";
+        for (instead, place) in [
+            ("crossed", "shmem_set_lock"),
+            ("barrier", "shmem_barrier_all on WORLD"),
+        ] {
+            report_of_held_lock(
+                instead,
+                on_two_hosts,
+                &["deadlock", &format!("PE 0 is in {place} and {rest}")],
+            );
+        }
+    }
+}
+
+/// The stall report of the launcher, and the error of a wait that gives up.
+#[test]
+fn a_stall_and_a_time_limit_name_the_holder_of_a_lock() {
+    let program = SHMEM.compiled("held_lock.c", "held-lock-stall", &["-g"]);
+    let options = ["--stall-after", "1", "--timeout", "4", "--grace", "0.2"];
+    let mut command = launcher(3, &options);
+    command.args([program.as_os_str(), "sleep".as_ref()]);
+    let output = run(&mut command, HANG);
+    output.assert_code(1);
+    for words in [
+        "nothing has moved for 1 s\nPE 1 waits in shmem_set_lock for PE 0, which holds the lock and is ",
+        "PE 1: shmem_set_lock at ",
+        " gave up after 4.0s, the limit that NVSHMEMRS_TIMEOUT sets: it waits for PE 0 to release the lock at byte 0x0 of",
+    ] {
+        output.assert_stderr(words);
+    }
+}
+
 /// Mistakes in functions that only OpenSHMEM has, or that it takes otherwise.
 #[rustfmt::skip]
 const MISTAKES: &[Mistake] = &[
@@ -206,18 +304,68 @@ fn a_header_of_another_version_is_named_beside_the_libraries() {
         assert_ne!(output.code(), 0, "{}", output.describe());
         output.assert_stderr(&format!("{standard}_init at "));
         output.assert_stderr(&format!(
-            "versions.c:14 (main): the program was compiled with a {standard}.h of ABI version 77, and runs with a {name} of ABI version "
+            "versions.c:17 (main): the program was compiled with a {standard}.h of ABI version 77, and runs with a {name} of ABI version "
         ));
         let mut returns = launcher(1, &[]);
         returns.arg(&program).env("NVSHMEMRS_ON_ERROR", "return");
-        run(&mut returns, HANG).assert_success();
+        let output = run(&mut returns, HANG);
+        output.assert_success();
+        output.assert_stderr(&format!("nvshmemrs: {standard}_init at "));
+        output.assert_stderr(&format!(
+            "with a {standard}.h of ABI version 77, and runs with a {name} of ABI version "
+        ));
+        output.assert_stderr(" and a libnvshmemrs.so of ABI version ");
+        // The last error, by the program.
+        output.assert_stdout(&format!("{standard}_init at "));
+        output.assert_stdout("of ABI version 77");
     }
 }
 
 #[test]
 fn on_error_return_goes_on() {
-    let cmp = ("cmp", "`NVSHMEMRS_CMP_EQ`");
-    SHMEM.goes_on_after(&[("pe", "PE 2"), cmp, ("free", "live symmetric allocation")]);
+    SHMEM.goes_on_after(&[
+        ("pe", "PE 2"),
+        ("cmp", "`NVSHMEMRS_CMP_EQ`"),
+        ("free", "live symmetric allocation"),
+        // Detected by libnvshmemrs_shmem.so.
+        ("lock twice", "shmem_set_lock at "),
+        ("lock twice", "this thread holds the lock already"),
+        ("set without me", "an active set without this PE"),
+        ("ctx of a destroyed team", "with its team"),
+        ("after finalize", "shmem_long_put at "),
+        ("after finalize", "it was called after `shmem_finalize`"),
+    ]);
+}
+
+/// The log of failed calls has the name that the program called.
+#[test]
+fn a_failed_call_is_logged_by_the_name_that_was_called() {
+    for options in [&[][..], &["-DNVSHMEMRS_SHMEM_NO_INLINE"]] {
+        let program = SHMEM.misuse_program("misuse-logged", options);
+        let mut command = launcher(2, &[]);
+        command
+            .args([program.as_os_str(), "pe".as_ref()])
+            .env("NVSHMEMRS_ON_ERROR", "return")
+            .env("NVSHMEM_DEBUG", "WARN");
+        let output = run(&mut command, HANG);
+        output.assert_success();
+        output.assert_stderr("] shmem_long_put at ");
+        output.assert_stderr(" failed with status 12 (reported once): argument `pe` is PE 2");
+    }
+}
+
+#[test]
+fn finalize_tells_that_the_checker_has_found_something() {
+    let program = SHMEM.misuse_program("misuse-checked", &[]);
+    let words = [program.as_os_str(), "two writers".as_ref()];
+    let output = run(launcher(2, &["--check"]).args(words), HANG);
+    output
+        .assert_code(1)
+        .assert_stderr("two PEs write to one place: shmem_long_p at ")
+        .assert_stderr("shmem_finalize at ");
+    for wrong in ["is not live", "nvshmemrs_global_exit"] {
+        assert!(!output.stderr.contains(wrong), "{}", output.describe());
+    }
 }
 
 #[test]

@@ -113,11 +113,17 @@ impl Standard {
 
     #[track_caller]
     fn misusing(&self, mistake: &str, n_pes: u32) -> Command {
-        let standard = format!("-DIN_{}", self.prefix);
-        let program = self.compiled("../names/misuse.c", "misuse", &[&standard]);
         let mut command = self.job(n_pes, &[]);
-        command.arg(program).arg(mistake);
+        command.arg(self.misuse_program("misuse", &[])).arg(mistake);
         command
+    }
+
+    /// Compiles `names/misuse.c` under a name of its own, with further options.
+    #[track_caller]
+    pub fn misuse_program(&self, as_name: &str, options: &[&str]) -> PathBuf {
+        let standard = format!("-DIN_{}", self.prefix);
+        let options = [options, &[&standard, "-g"]].concat();
+        self.compiled("../names/misuse.c", as_name, &options)
     }
 
     /// Each of the mistakes that both standards know, and of `more`, ends the job with a report of the function, the line and the reason.

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x4d969987b9889a4e
+const API_HASH = 0x3ea21664277e897b
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -3100,6 +3100,31 @@ OpenSHMEM does not have it.
     ccall(pointer_last_error_in[], Cstring, (Int32,), language)
 end
 
+const pointer_error_set = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_error_set(const void *text, size_t bytes)
+"""
+    nvshmemrs_error_set(text, bytes)
+
+Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling
+thread. A library above this one reports the errors that it detects itself by it. As of
+every failed call, the text is also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if
+the job is checked.
+
+Local; needs no runtime.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE if `text` is NULL or `bytes` is more than 4096.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_error_set(text, bytes)
+    ccall(pointer_error_set[], Int32, (Ptr{Cvoid}, Csize_t), text, bytes)
+end
+
 const pointer_thread_support = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_thread_support(void)
@@ -3117,6 +3142,32 @@ OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 """
 @inline function nvshmemrs_thread_support()
     ccall(pointer_thread_support[], Int32, ())
+end
+
+const pointer_lock_wait = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_lock_wait(nvshmemrs_runtime_t runtime, const int32_t *ivar, int32_t pe)
+"""
+    nvshmemrs_lock_wait(runtime, ivar, pe)
+
+Waits until this PE's copy of the element at the symmetric address `ivar` is no longer
+negative: an element of a lock that PE `pe` writes, which is ahead of this PE in the lock's
+queue. Reports of waits and error texts name the PE, and the PE that holds the lock. Locks
+of a program or of a library are made with it, as those of `shmem.h` are.
+
+Local: only the caller waits; may be queued on a stream.
+
+# Returns
+
+`Status.SUCCESS`, or an error: PE\\_DIED, TIMEOUT, INTERRUPTED, PE\\_RANGE, NOT\\_SYMMETRIC,
+OUT\\_OF\\_BOUNDS, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_lock_wait(runtime, ivar, pe)
+    ccall(pointer_lock_wait[], Int32, (UInt64, Ptr{Int32}, Int32), runtime, ivar, pe)
 end
 
 const pointer_fence = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5617,7 +5668,9 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_status_string => pointer_status_string,
     :nvshmemrs_last_error => pointer_last_error,
     :nvshmemrs_last_error_in => pointer_last_error_in,
+    :nvshmemrs_error_set => pointer_error_set,
     :nvshmemrs_thread_support => pointer_thread_support,
+    :nvshmemrs_lock_wait => pointer_lock_wait,
     :nvshmemrs_fence => pointer_fence,
     :nvshmemrs_quiet => pointer_quiet,
     :nvshmemrs_wait_until => pointer_wait_until,

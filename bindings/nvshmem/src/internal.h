@@ -11,21 +11,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
 #define HIDDEN __attribute__((__visibility__("hidden")))
-
-/* The time in the given number of nanoseconds, less than a second, for waits with a limit. */
-static inline struct timespec nvshmemrs_nvshmem_time_in(long ns)
-{
-    enum { ONE_SECOND_NS = 1000000000 };
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    time.tv_nsec += ns;
-    time.tv_sec += time.tv_nsec / ONE_SECOND_NS;
-    time.tv_nsec %= ONE_SECOND_NS;
-    return time;
-}
 
 /* ---- A PE of this process that joined through this library, or is known to it ---- */
 
@@ -59,7 +46,7 @@ HIDDEN struct nvshmemrs_nvshmem_member *nvshmemrs_nvshmem_member(void);
 
 /* The runtime of a process that is one PE, after init is complete; else 0. */
 extern HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_only;
-HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void);
+HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void) __attribute__((__cold__));
 
 /* The runtime of the calling thread in its present stage of init; 0 before init. */
 static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_now(void)

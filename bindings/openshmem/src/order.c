@@ -54,9 +54,10 @@ FUNCTION(void, shmem_wait_until, (volatile long *ivar, int cmp, long cmp_value))
 
 /* ---- Locks ----
  *
- * A queue of the PEs that want the lock (Mellor-Crummey and Scott). A lock is one `long` on every PE, 0 at first. Its lower half on the home PE
- * is the last PE of the queue, plus 1. Its upper half on each PE is that PE's place in the queue: the PE behind it, plus 1, and a bit as long
- * as it waits. Each PE waits for its own half, so waiters do not disturb each other, and get the lock in the order of arrival. */
+ * A queue of the PEs that want the lock (Mellor-Crummey and Scott). A lock is one `long` on every PE, 0 at first. Its upper half on the home PE
+ * is the last PE of the queue, plus 1. Its lower half on each PE is that PE's place in the queue: the PE behind it, plus 1, and a bit as long
+ * as it waits. Each PE waits for its own half, so waiters do not disturb each other, and get the lock in the order of arrival. The lower half
+ * has the lock's address, which reports of the wait name. */
 
 #define WAITS UINT32_C(0x80000000)
 
@@ -72,8 +73,8 @@ static int32_t find_lock(struct lock *found, nvshmemrs_runtime_t rt, volatile lo
 {
     int32_t n_pes = 0;
     found->rt = rt;
-    found->last = (uint32_t *)(uintptr_t)lock;
-    found->own = found->last + 1;
+    found->own = (uint32_t *)(uintptr_t)lock;
+    found->last = found->own + 1;
     int32_t status = nvshmemrs_my_pe(rt, &found->me);
     if (status == NVSHMEMRS_SUCCESS)
         status = nvshmemrs_n_pes(rt, &n_pes);
@@ -96,10 +97,10 @@ static int32_t set_lock(const struct lock *lock)
         return status;
     if (before == 0)
         return nvshmemrs_atomic_and32(lock->rt, lock->own, ~WAITS, lock->me);
-    const int32_t zero = 0;
-    status = nvshmemrs_atomic_add32(lock->rt, lock->own, me, (int32_t)before - 1);
+    const int32_t ahead = (int32_t)before - 1;
+    status = nvshmemrs_atomic_add32(lock->rt, lock->own, me, ahead);
     if (status == NVSHMEMRS_SUCCESS)
-        status = nvshmemrs_wait_until(lock->rt, lock->own, NVSHMEMRS_CMP_GE, &zero, NVSHMEMRS_DTYPE_INT32);
+        status = nvshmemrs_lock_wait(lock->rt, (const int32_t *)lock->own, ahead);
     return status;
 }
 
@@ -146,10 +147,23 @@ static struct taken **find_taken(nvshmemrs_runtime_t rt, volatile long *lock)
     return at;
 }
 
-enum take { TAKEN, BUSY, TWICE, NO_MEMORY };
+enum take { TAKEN, BUSY, TWICE, NO_MEMORY, ENDED };
 
-/* Acquires the PE's entry for this thread; `waits`: waits until no other thread has it. */
-static enum take take(nvshmemrs_runtime_t rt, volatile long *lock, bool waits)
+/* Waits, for a short time, until a thread passes an entry on. The status is that of the job, which may end meanwhile. */
+static int32_t await_release(nvshmemrs_runtime_t rt)
+{
+    enum { LOOK_EVERY_NS = 100000000 };
+    const struct timespec until = nvshmemrs_shmem_time_in(LOOK_EVERY_NS);
+    if (pthread_cond_timedwait(&released, &changes, &until) == 0)
+        return NVSHMEMRS_SUCCESS;
+    pthread_mutex_unlock(&changes);
+    const int32_t status = nvshmemrs_runtime_check(rt);
+    pthread_mutex_lock(&changes);
+    return status;
+}
+
+/* Acquires the PE's entry for this thread; `waits`: waits until no other thread has it, or until the job ends, as `status` says. */
+static enum take take(nvshmemrs_runtime_t rt, volatile long *lock, bool waits, int32_t *status)
 {
     enum take outcome = TAKEN;
     pthread_mutex_lock(&changes);
@@ -167,10 +181,16 @@ static enum take take(nvshmemrs_runtime_t rt, volatile long *lock, bool waits)
         outcome = TWICE;
     if (outcome == TAKEN) {
         taken->users++;
-        while (taken->held)
-            pthread_cond_wait(&released, &changes);
-        taken->held = true;
-        taken->holder = pthread_self();
+        while (taken->held && *status == NVSHMEMRS_SUCCESS)
+            *status = await_release(rt);
+        if (*status == NVSHMEMRS_SUCCESS) {
+            taken->held = true;
+            taken->holder = pthread_self();
+        } else {
+            /* The holder's use remains. */
+            taken->users--;
+            outcome = ENDED;
+        }
     }
     pthread_mutex_unlock(&changes);
     return outcome;
@@ -204,7 +224,7 @@ FUNCTION(void, shmem_set_lock, (volatile long *lock))
     ENTER("shmem_set_lock");
     struct lock found;
     int32_t status = find_lock(&found, rt, lock);
-    const enum take outcome = status == NVSHMEMRS_SUCCESS ? take(rt, lock, true) : BUSY;
+    const enum take outcome = status == NVSHMEMRS_SUCCESS ? take(rt, lock, true, &status) : BUSY;
     if (outcome == TWICE)
         nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "this thread holds the lock already");
     else if (outcome == NO_MEMORY)
@@ -237,7 +257,7 @@ FUNCTION(int, shmem_test_lock, (volatile long *lock))
     struct lock found;
     uint32_t before = 0;
     int32_t status = find_lock(&found, rt, lock);
-    if (status == NVSHMEMRS_SUCCESS && take(rt, lock, false) != TAKEN)
+    if (status == NVSHMEMRS_SUCCESS && take(rt, lock, false, &status) != TAKEN)
         return 1;
     if (status == NVSHMEMRS_SUCCESS) {
         status = nvshmemrs_atomic_compare_swap32(rt, found.last, 0, (uint32_t)found.me + 1, found.home, &before);

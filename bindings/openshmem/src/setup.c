@@ -115,7 +115,10 @@ FUNCTION(void, shmem_query_initialized, (int *initialized))
 static int32_t end_one(nvshmemrs_runtime_t runtime)
 {
     const int32_t status = nvshmemrs_finalize(runtime);
-    if (nvshmemrs_runtime_check(runtime) == NVSHMEMRS_ERROR_NOT_INITIALIZED) {
+    /* After an error other than BUSY the runtime is over; the query would replace the error's text. */
+    const bool over = status == NVSHMEMRS_SUCCESS ? nvshmemrs_runtime_check(runtime) == NVSHMEMRS_ERROR_NOT_INITIALIZED
+                                                  : status != NVSHMEMRS_ERROR_BUSY;
+    if (over) {
         nvshmemrs_shmem_forget_contexts(runtime);
         nvshmemrs_shmem_forget_sets(runtime);
     }

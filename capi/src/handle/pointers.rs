@@ -85,6 +85,29 @@ pub(crate) fn read_array<T: Element>(
         .collect())
 }
 
+/// A copy of a text of the caller's, which has no NUL at its end.
+pub(crate) fn read_text(
+    argument: &'static str,
+    text: *const c_void,
+    bytes: usize,
+) -> Result<String> {
+    const MOST: usize = 4096;
+    check_out(argument, text.cast_mut())?;
+    if bytes > MOST {
+        return Err(Error::InvalidValue {
+            argument: "bytes",
+            value: bytes.to_string(),
+            expected: format!("at most {MOST}"),
+        });
+    }
+    let text = text.cast::<u8>();
+    // SAFETY: rule 1: not NULL, so valid for reads of `bytes` bytes; any bits are a byte.
+    let copy: Vec<u8> = (0..bytes)
+        .map(|index| unsafe { text.add(index).read() })
+        .collect();
+    Ok(String::from_utf8_lossy(&copy).into_owned())
+}
+
 /// A copy of a `status` array; NULL excludes nothing.
 pub(crate) fn status_array(
     rt: &Runtime,

@@ -8,13 +8,14 @@ mod set;
 
 use crate::buffer::SymRange;
 use crate::dtype::Element;
+use crate::error::check_pe;
 use crate::job::published::{Target, Wait};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
 use crate::transport::{Expected, Internal, MatchMode, Observer, Route, Search, Watch};
-use crate::{Result, Runtime};
+use crate::{Pe, Result, Runtime};
 use std::panic::Location;
 
 /// A number that waits and tests can compare.
@@ -199,6 +200,28 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<()> {
+        self.wait_for_writer(ivar, cmp, value, None)
+    }
+
+    /// Waits until this PE's copy of `ivar` is no longer negative: an element of a lock that PE `pe`, ahead in the lock's queue,
+    /// writes. The board, and errors, name the PE, and the holder of the lock.
+    ///
+    /// Local: only the caller waits. For locks of programs and of libraries; OpenSHMEM's are made with it.
+    #[track_caller]
+    pub fn lock_wait(&self, ivar: SymElement<i32>, pe: Pe) -> Result<()> {
+        check_pe("pe", pe, self.n_pes())?;
+        self.wait_for_writer(ivar, Cmp::Ge, 0, Some(pe))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn wait_for_writer<T: WaitElement>(
+        &self,
+        ivar: SymElement<T>,
+        cmp: Cmp,
+        value: T,
+        ahead: Option<Pe>,
+    ) -> Result<()> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
         let search = || search_one(ivar, cmp, value, Operation::WaitUntil, true, false);
@@ -214,6 +237,7 @@ impl Runtime {
                 count: 1,
                 cmp,
                 expected: value.to_bits(),
+                ahead,
             },
         };
         let seen = self.inner.wait_word(wait, |transport| {

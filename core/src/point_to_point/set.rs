@@ -247,6 +247,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
                 count: self.len as u64,
                 cmp: self.cmp,
                 expected: 0,
+                ahead: None,
             },
         }
     }

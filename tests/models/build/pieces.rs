@@ -76,7 +76,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "board",
         file: "crates/diagnostics/src/board/mod.rs",
-        items: &["struct Entry", "Board::entries", "Board::entries_of", "fn read"],
+        items: &["struct Entry", "Board::entries", "Board::entries_of", "fn ahead", "fn read"],
         mutants: &[
             mutant("Board::entries_of", "fence(Acquire);", "if !weak(\"board: no fence\") { fence(Acquire); }"),
             mutant("Board::entries_of", "(slot.id.load(Relaxed) == id)", "(weak(\"board: no second look\") || slot.id.load(Relaxed) == id)"),

@@ -67,6 +67,10 @@ static void after_init(shmem_team_t destroyed)
         for (;;)
             pause();
     }
+    if (IS("two writers")) {
+        shmem_long_p(word, me, 0);
+        shmem_finalize();
+    }
     if (IS("thread-local"))
         shmem_long_p(&of_thread, 1, next);
     if (IS("library"))

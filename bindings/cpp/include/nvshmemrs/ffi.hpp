@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x4d969987b9889a4e;
+inline constexpr std::uint64_t expected_api_hash = 0x3ea21664277e897b;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -1714,6 +1714,18 @@ enum class Access : int32_t {
     return nvshmemrs_last_error_in(static_cast<int32_t>(language));
 }
 
+/// Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling thread. A library
+/// above this one reports the errors that it detects itself by it. As of every failed call, the text is
+/// also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked.
+///
+/// Local; needs no runtime.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE if `text` is NULL or `bytes` is more than 4096.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status error_set(const void *text, size_t bytes) noexcept {
+    return static_cast<Status>(nvshmemrs_error_set(text, bytes));
+}
+
 /// How many threads of a PE may call at a time. The answer is one of `nvshmemrs_thread`: MULTIPLE, which
 /// means any thread at any time, with one collective per team at a time.
 ///
@@ -1722,6 +1734,21 @@ enum class Access : int32_t {
 /// @see OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
 [[nodiscard]] inline Thread thread_support() noexcept {
     return static_cast<Thread>(nvshmemrs_thread_support());
+}
+
+/// Waits until this PE's copy of the element at the symmetric address `ivar` is no longer negative: an
+/// element of a lock that PE `pe` writes, which is ahead of this PE in the lock's queue. Reports of waits
+/// and error texts name the PE, and the PE that holds the lock. Locks of a program or of a library are made
+/// with it, as those of `shmem.h` are.
+///
+/// Local: only the caller waits; may be queued on a stream.
+///
+/// @return `Status::Success`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, PE_RANGE, NOT_SYMMETRIC,
+/// OUT_OF_BOUNDS, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status lock_wait(nvshmemrs_runtime_t runtime, const int32_t *ivar,
+    int32_t pe) noexcept {
+    return static_cast<Status>(nvshmemrs_lock_wait(runtime, ivar, pe));
 }
 
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x4d969987b9889a4e
+API_HASH = 0x3ea21664277e897b
 """The API hash that this file was generated with."""
 
 
@@ -2469,6 +2469,25 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_error_set",
+        c_int32,
+        (c_void_p, c_size_t),
+        """(text, bytes)
+
+    Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling thread. A
+    library above this one reports the errors that it detects itself by it. As of every failed call,
+    the text is also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked.
+
+    Local; needs no runtime.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE if `text` is NULL or `bytes` is more than 4096.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
         "nvshmemrs_thread_support",
         c_int32,
         (),
@@ -2481,6 +2500,27 @@ _FUNCTIONS = (
 
     Standard:
         OpenSHMEM 1.5 section 9.2.2 (`shmem_query_thread`).
+    """,
+    ),
+    (
+        "nvshmemrs_lock_wait",
+        c_int32,
+        (c_uint64, c_void_p, c_int32),
+        """(runtime, ivar, pe)
+
+    Waits until this PE's copy of the element at the symmetric address `ivar` is no longer negative:
+    an element of a lock that PE `pe` writes, which is ahead of this PE in the lock's queue. Reports
+    of waits and error texts name the PE, and the PE that holds the lock. Locks of a program or of a
+    library are made with it, as those of `shmem.h` are.
+
+    Local: only the caller waits; may be queued on a stream.
+
+    Returns:
+        SUCCESS, or an error: PE_DIED, TIMEOUT, INTERRUPTED, PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS,
+        INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM does not have it.
     """,
     ),
     (

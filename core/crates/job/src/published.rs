@@ -24,6 +24,8 @@ pub enum Target {
         count: u64,
         cmp: Cmp,
         expected: u64,
+        /// If the element belongs to a lock: the PE ahead in the lock's queue, which writes it.
+        ahead: Option<Pe>,
     },
     /// Calls of team_init with an id by `n_pes` threads.
     Join { unique_id: u64, n_pes: Pe },
@@ -201,8 +203,10 @@ impl<'a> Published<'a> {
                     count,
                     cmp,
                     expected,
+                    ahead,
                 } => {
                     (words.kind, words.cmp) = (kind::WORD, cmp as u32);
+                    words.team = ahead.map_or(0, |pe| pe as u32 + 1);
                     (words.dtype, words.bytes) = (dtype as u32, count * dtype.size() as u64);
                     (words.offset, words.expected) = (offset, expected);
                 }

@@ -49,6 +49,7 @@ pub(crate) fn a_signal_ends_the_wait() {
                     count: 1,
                     cmp: Cmp::Ne,
                     expected: 0,
+                    ahead: None,
                 },
             };
             wait_asleep(&pe, &wait, || match word.load(Acquire) {

@@ -14,6 +14,9 @@ use crate::words::{pes, seconds, verb};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+/// The time within which a PE that waits for a lock notices that it has the lock, in ns: it looks every millisecond if it can run.
+const LOOKS_WITHIN: u64 = 1_000_000_000;
+
 impl Graph<'_> {
     /// The sentences about all PEs that need each other in a circle.
     pub(super) fn deadlocks(&self) -> Vec<String> {
@@ -45,7 +48,7 @@ impl Graph<'_> {
         let list: Vec<Pe> = list.into_iter().collect();
         (!list.is_empty()).then(|| {
             format!(
-                "{} {} for each other, as far as is known, but not all of these waits were seen twice",
+                "{} {} for each other, as far as is known, but not all of these waits are known to last",
                 pes(&list),
                 verb("wait", list.len())
             )
@@ -53,17 +56,27 @@ impl Graph<'_> {
     }
 
     /// Whether all waits of a circle existed at the same time. No query shows the progress of a remote PE in `team_init`.
+    ///
+    /// A PE may have released a lock before its own wait began, and the PE behind it may not have looked since. So the wait for a lock
+    /// counts if the other one is older than [`LOOKS_WITHIN`].
     fn is_proven(&self, circle: &[Pe]) -> bool {
         let Some(first) = &self.first else {
             return false;
         };
         let links = self.links(circle);
+        let waits_long = |pe: Pe| {
+            let mut own = links.iter().filter(|link| link.0 == pe);
+            own.all(|(_, entry, _)| self.now.saturating_sub(entry.since) >= LOOKS_WITHIN)
+        };
         links.len() == circle.len()
             && links.iter().all(|&(pe, entry, next)| {
                 let joins = matches!(entry.wait.target, Target::Join { .. });
+                let passed_on =
+                    entry.lock().is_some() && (!waits_long(next) || self.node(pe).stop().is_some());
                 first.waits.contains(&(pe, entry.id))
                     && !first.silent.contains(&pe)
                     && !(joins && (self.is_elsewhere(pe) || self.is_elsewhere(next)))
+                    && !passed_on
             })
     }
 

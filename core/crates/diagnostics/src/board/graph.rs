@@ -49,7 +49,7 @@ impl Node {
     }
 
     /// The stop of its process, if it is stopped. This reads the process's state only, not that of each thread.
-    fn stop(&self) -> Option<&Process> {
+    pub(super) fn stop(&self) -> Option<&Process> {
         let stop = || match self.has_live_process() {
             true => Process::stop_of(self.pid),
             false => None,
@@ -288,9 +288,11 @@ impl Graph<'_> {
         let sentence = |group: &Vec<Pe>| {
             let goals: BTreeSet<Pe> = group.iter().copied().collect();
             let mut direct: BTreeMap<String, BTreeSet<Pe>> = BTreeMap::new();
+            let mut holds_lock = false;
             for list in self.lists.with_any(group) {
                 for &(pe, wait) in &list.waits {
                     let (entry, _) = &self.node(pe).waits[wait];
+                    holds_lock |= entry.lock().is_some();
                     direct.entry(place(entry)).or_default().insert(pe);
                 }
             }
@@ -314,8 +316,13 @@ impl Graph<'_> {
                 (false, None) => " instead",
                 _ => "",
             };
+            let holds = match (holds_lock, group.len()) {
+                (false, _) => "",
+                (true, 1) => "holds the lock and ",
+                (true, _) => "hold the locks and ",
+            };
             format!(
-                "{} for {}, which {}{instead}{others}",
+                "{} for {}, which {holds}{}{instead}{others}",
                 places.join(" and "),
                 pes(group),
                 culprit.doing(self.board, group.len()),

@@ -207,7 +207,7 @@ fn a_circle_of_waits_that_were_not_seen_twice_is_no_deadlock() {
         assert!(unproven.circles().is_empty());
         assert_eq!(unproven.deadlock_of(0), None);
         let summary = unproven.summary();
-        let text = "PEs 0 and 1 wait for each other, as far as is known, but not all of these waits were seen twice";
+        let text = "PEs 0 and 1 wait for each other, as far as is known, but not all of these waits are known to last";
         assert_eq!(summary, [text]);
     }
 }

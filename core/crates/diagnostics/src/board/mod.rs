@@ -109,6 +109,14 @@ impl Entry {
         let own = self.wait.operation.name();
         self.called.as_deref().unwrap_or(own)
     }
+
+    /// The element of a lock, and the PE ahead in the lock's queue, if the wait is for a lock.
+    fn lock(&self) -> Option<(u64, Pe)> {
+        match self.wait.target {
+            Target::Word { offset, ahead, .. } => ahead.map(|pe| (offset, pe)),
+            _ => None,
+        }
+    }
 }
 
 /// Why there is no board of a process's job.
@@ -315,6 +323,12 @@ impl Board {
     }
 }
 
+/// In a wait for an element of a lock: the PE ahead in the lock's queue.
+fn ahead(slot: &WaitSlot, most: Pe) -> Option<Pe> {
+    let pe = Pe::try_from(slot.team.load(Relaxed)).ok()? - 1;
+    (0..most).contains(&pe).then_some(pe)
+}
+
 /// The wait in a slot, in a job of `most` PEs; none if the slot is malformed.
 fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe, called: Option<String>) -> Option<Entry> {
     let operation = Operation::from_number(slot.operation.load(Relaxed))?;
@@ -331,6 +345,7 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe, called: Option<String>) -> O
             count: slot.bytes.load(Relaxed) / dtype.size() as u64,
             cmp,
             expected,
+            ahead: ahead(slot, most),
         },
         (kind::JOIN, _, _) => Target::Join {
             unique_id: offset,

@@ -1,10 +1,10 @@
 //! The needs of a wait: the PEs or events without which it cannot end; and the texts for them.
 
-use super::{Board, Entry, State};
+use super::{Board, Entry, State, ahead};
 use crate::Pe;
 use crate::dtype::Dtype;
-use crate::job::block::MAX_TEAMS;
-use crate::job::published::Target;
+use crate::job::block::{MAX_TEAMS, WaitSlot};
+use crate::job::published::{Target, kind};
 use crate::job::team;
 use crate::operation::Operation;
 use crate::words::{ordinal, pes, seconds};
@@ -100,6 +100,7 @@ impl Board {
                 count,
                 cmp,
                 expected,
+                ..
             } => {
                 let (index, expected) = entry.seen.element.unwrap_or((0, expected));
                 let expected = format!("{} {}", cmp.sign(), dtype.number(expected));
@@ -107,6 +108,19 @@ impl Board {
                     Some(allocation) => allocation.clone(),
                     None => format!("at byte {offset:#x} of its symmetric heap"),
                 };
+                if let Some((_, ahead)) = entry.lock() {
+                    let target = match self.holder(entry) {
+                        Some(holder) if holder != ahead => format!(
+                            "PE {ahead}, which is ahead of it in the queue of the lock {place}; PE {holder} holds the lock"
+                        ),
+                        _ => format!("PE {ahead} to release the lock {place}"),
+                    };
+                    return Description {
+                        target,
+                        expected: "released".into(),
+                        actual: "held".into(),
+                    };
+                }
                 let name = sized_name(dtype);
                 let which = match entry.wait.operation {
                     Operation::WaitUntilAll | Operation::WaitUntilAllVector => "all",
@@ -181,6 +195,24 @@ impl Board {
         }
     }
 
+    /// The PE that holds the lock of a wait: the first PE ahead in the lock's queue that does not wait for the lock itself. None if the
+    /// waits are read while they change.
+    fn holder(&self, entry: &Entry) -> Option<Pe> {
+        let (offset, mut holder) = entry.lock()?;
+        for _ in 0..self.n_pes() {
+            let slots = self.control.pe(holder).waits.iter();
+            let mut waits = slots.filter(|slot| !matches!(slot.id.load(Acquire), 0 | u64::MAX));
+            let same = |slot: &&WaitSlot| {
+                slot.kind.load(Relaxed) == kind::WORD && slot.offset.load(Relaxed) == offset
+            };
+            match waits.find(same).map(|slot| ahead(slot, self.n_pes())) {
+                Some(Some(pe)) => holder = pe,
+                _ => return Some(holder),
+            }
+        }
+        None
+    }
+
     /// Which of the PE's collectives on the team it is: "7th collective".
     pub(super) fn call(&self, entry: &Entry) -> Option<String> {
         match entry.wait.target {
@@ -204,7 +236,9 @@ impl Board {
     pub(super) fn awaited(&self, entry: &Entry, needs: &Needs) -> String {
         let words = self.describe(entry, needs);
         match entry.wait.target {
-            Target::Word { .. } => format!("{}, sees {}", words.target, words.actual),
+            Target::Word { ahead: None, .. } => {
+                format!("{}, sees {}", words.target, words.actual)
+            }
             _ => words.target,
         }
     }
@@ -265,6 +299,70 @@ fn sized_name(dtype: Dtype) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::block::Control;
+
+    /// PE `pe` waits for the element of a lock at an offset, behind `ahead`, since a time in ns.
+    fn waits(control: &Control, pe: Pe, offset: u64, ahead: u32, since: u64) {
+        let block = control.pe(pe);
+        block.state.overwrite(State::Active as u32, Relaxed);
+        for (word, here) in block.host.iter().zip(&control.header().host) {
+            word.overwrite(here.load(Relaxed), Relaxed);
+        }
+        let slot = &block.waits[0];
+        slot.operation
+            .overwrite(Operation::WaitUntil as u32, Relaxed);
+        slot.kind.overwrite(kind::WORD, Relaxed);
+        slot.dtype.overwrite(Dtype::Int32 as u32, Relaxed);
+        slot.bytes.overwrite(4, Relaxed);
+        slot.offset.overwrite(offset, Relaxed);
+        slot.team.overwrite(ahead.wrapping_add(1), Relaxed);
+        slot.since.overwrite(since, Relaxed);
+        slot.id.overwrite(1 + pe as u64, Relaxed);
+    }
+
+    #[test]
+    fn the_holder_of_a_lock_is_the_first_pe_of_the_queue_that_does_not_wait_for_it() {
+        let control = Control::create(4, 2 << 20, Default::default(), None).unwrap();
+        control.pe(0).state.overwrite(State::Active as u32, Relaxed);
+        waits(&control, 1, 8, 0, 1);
+        waits(&control, 2, 8, 1, 1);
+        // For another lock.
+        waits(&control, 3, 16, 1, 1);
+        let board = Board::of_job(&control);
+        let targets: Vec<String> = board.waits().into_iter().map(|wait| wait.target).collect();
+        let of = |byte: u32| format!("the lock at byte {byte:#x} of its symmetric heap");
+        assert_eq!(
+            targets,
+            [
+                format!("PE 0 to release {}", of(8)),
+                format!(
+                    "PE 1, which is ahead of it in the queue of {}; PE 0 holds the lock",
+                    of(8)
+                ),
+                format!("PE 1 to release {}", of(16)),
+            ]
+        );
+        assert_eq!(board.picture().culprits, [0]);
+        // Waits that make no sense: a circle within one queue, and PEs that there are not.
+        waits(&control, 1, 8, 2, 1);
+        assert!(board.waits()[0].target.starts_with("PE 2 to release"));
+        waits(&control, 1, 8, 77, 1);
+        waits(&control, 2, 8, u32::MAX - 1, 1);
+        assert!(board.waits().iter().all(|wait| wait.waits_for != [77]));
+    }
+
+    /// A wait for a lock that began just now may end without anybody: PE 0 may have released the lock before its own wait began.
+    #[test]
+    fn locks_are_a_deadlock_once_their_waits_last() {
+        let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
+        let now = crate::clock::now_ns();
+        for (since, deadlocks) in [(now, 0), (now - 2_000_000_000, 1)] {
+            waits(&control, 0, 8, 1, since);
+            waits(&control, 1, 16, 0, since);
+            let picture = Board::of_job(&control).picture();
+            assert_eq!(picture.circles.len(), deadlocks, "{picture}");
+        }
+    }
 
     #[test]
     fn names_say_sizes() {

@@ -63,6 +63,9 @@ impl Rings {
             Target::Team { index, epoch } => {
                 Needs::Pes(self.missing(board, index, entry.pe, epoch))
             }
+            Target::Word {
+                ahead: Some(pe), ..
+            } => Needs::Pes([pe].into()),
             Target::Word { .. } | Target::Remote { .. } => Needs::Writer,
             Target::Stream { .. } | Target::Device => Needs::Stream,
             Target::Share { pe } => Needs::Pes([pe].into()),

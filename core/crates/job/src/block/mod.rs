@@ -98,6 +98,7 @@ pub struct WaitSlot {
     pub kind: SharedU32,
     pub dtype: SharedU32,
     pub cmp: SharedU32,
+    /// The team's number; or of an element that belongs to a lock: the PE ahead in the lock's queue, plus 1.
     pub team: SharedU32,
     pub epoch: SharedU64,
     /// The offset of the elements that the wait compares, and their bytes.
