@@ -8,7 +8,7 @@
 
 /* The results of `nvshmemrs_abi_version` and `nvshmemrs_api_hash` for this header. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x3ea21664277e897b)
+#define NVSHMEMRS_API_HASH UINT64_C(0x2747b85163678e0c)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -127,9 +127,6 @@ enum nvshmemrs_algorithm
     /// The members meet, their copy engines write to each other's memory, and the members meet again.
     /// Broadcast, fcollect and alltoall only.
     NVSHMEMRS_ALGORITHM_ENGINES = 3,
-    /// As with flags, for reduce only: each member receives and folds a share of the elements, and sends
-    /// the results to all members.
-    NVSHMEMRS_ALGORITHM_TWO_SHOT = 4,
 };
 
 #ifndef NVSHMEMRS_DEVICE_CUH
@@ -1605,8 +1602,8 @@ int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **point
 /// bits in any case.
 ///
 /// Local. All PEs must have made the same call before they start a collective; otherwise the collective
-/// would deadlock. A collective that does not fit in a team's staging memory, or that the algorithm does
-/// not support, uses the direct algorithm.
+/// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
+/// support, uses the direct algorithm.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.

@@ -59,8 +59,8 @@ pub extern "C" fn nvshmemrs_device_state_pointer(
 /// applies again. Results have the same bits in any case.
 ///
 /// Local. All PEs must have made the same call before they start a collective; otherwise the collective
-/// would deadlock. A collective that does not fit in a team's staging memory, or that the algorithm does
-/// not support, uses the direct algorithm.
+/// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
+/// support, uses the direct algorithm.
 /// OpenSHMEM does not have it.
 /// Errors: INVALID_VALUE, NOT_SUPPORTED on host memory.
 #[unsafe(no_mangle)]
@@ -91,14 +91,13 @@ pub extern "C" fn nvshmemrs_device_algorithm(
                 return Err(Error::invalid(
                     "algorithm",
                     algorithm,
-                    "1, 2, 3 or 4 if sizes are given, which are 0 otherwise",
+                    "1, 2 or 3 if sizes are given, which are 0 otherwise",
                 ));
             }
             1 => Some(of(Algorithm::Flags)),
             2 => Some(of(Algorithm::Direct)),
             3 => Some(of(Algorithm::Engines)),
-            4 => Some(of(Algorithm::TwoShot)),
-            _ => return Err(Error::invalid("algorithm", algorithm, "from 0 to 4")),
+            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1, 2 or 3")),
         };
         tuning::force(choice)
     })

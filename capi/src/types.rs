@@ -144,9 +144,6 @@ pub enum nvshmemrs_algorithm {
     /// The members meet, their copy engines write to each other's memory, and the members meet again.
     /// Broadcast, fcollect and alltoall only.
     NVSHMEMRS_ALGORITHM_ENGINES = 3,
-    /// As with flags, for reduce only: each member receives and folds a share of the elements, and sends
-    /// the results to all members.
-    NVSHMEMRS_ALGORITHM_TWO_SHOT = 4,
 }
 
 /// Predefined teams.

@@ -80,21 +80,6 @@ fn a_file_chooses_the_algorithm_and_no_result_changes() {
     }
 }
 
-/// Five members have room for 256 KiB with it, and not if each receives all elements.
-#[test]
-fn a_reduce_in_two_shots_changes_no_result() {
-    let folder = scratch();
-    let plain = sums(5, &[]);
-    plain.assert_success();
-    assert!(blocks(&plain, DIRECT).is_some(), "{}", plain.describe());
-    let two_shot = r#"{"collective": "reduce", "up_to": 262144, "algorithm": "two-shot", "blocks": 2, "threads": 64}"#;
-    let path = file(folder.path(), "two-shot", 5, &[two_shot, ALL_DIRECT]);
-    let tuned = sums(5, &[("NVSHMEMRS_TUNING_FILE", &path)]);
-    tuned.assert_success();
-    assert!(blocks(&tuned, FLAGS).is_some() && blocks(&tuned, DIRECT).is_none());
-    assert_eq!(tuned.stdout, plain.stdout);
-}
-
 /// The user's file holds without a setting, NVSHMEM_DEBUG says so, and `none` leaves it out.
 #[test]
 fn the_users_file_is_found_and_can_be_left_out() {

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x3ea21664277e897b
+const API_HASH = 0x2747b85163678e0c
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -128,9 +128,6 @@ const DIRECT = Int32(2)
 "The members meet, their copy engines write to each other's memory, and the members
 meet again. Broadcast, fcollect and alltoall only."
 const ENGINES = Int32(3)
-"As with flags, for reduce only: each member receives and folds a share of the
-elements, and sends the results to all members."
-const TWO_SHOT = Int32(4)
 end
 
 "Predefined teams."
@@ -2524,7 +2521,7 @@ the sizes are 0, and the tuned choice applies again. Results have the same bits 
 
 Local. All PEs must have made the same call before they start a collective; otherwise the
 collective would deadlock. A collective that does not fit in a team's staging memory, or
-that the algorithm does not support, uses the direct algorithm.
+that engines do not support, uses the direct algorithm.
 
 # Returns
 

@@ -58,7 +58,6 @@ pub(super) fn lines(cases: &[Case]) -> String {
                 Algorithm::Flags => 1,
                 Algorithm::Direct => 2,
                 Algorithm::Engines => 3,
-                Algorithm::TwoShot => 4,
             };
             let (blocks, threads, chunk) = (variant.blocks, variant.threads, variant.chunk);
             let _ = writeln!(text, "try {algorithm} {blocks} {threads} {chunk}");
@@ -143,10 +142,6 @@ fn variants(
     for blocks in [most, most / 2, most / 4, most / 8] {
         all.extend([64, 128, 256, 512].map(|threads| choice(Algorithm::Flags, blocks, threads, 0)));
         all.extend([256, 512].map(|threads| choice(Algorithm::Direct, blocks, threads, 0)));
-        if n_pes > 2 {
-            let two_shot = |threads| choice(Algorithm::TwoShot, blocks, threads, 0);
-            all.extend([64, 128, 256].map(two_shot));
-        }
     }
     let chunks = match collective {
         Operation::Reduce => &[16, 32, 64, 128][..],

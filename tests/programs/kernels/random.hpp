@@ -270,10 +270,7 @@ class Draw {
                 expect(m, place(m), result, "reduction " + std::to_string(operation));
             }
         }
-        // With flags, a share of a reduce, if there is room for its units and their results.
-        u64 share = (bytes + 16 * n - 1) / (16 * n) * 16;
-        bool shares = operation == REDUCE && 4 * share <= job.team.slot && (n - 1) * share < bytes && coin();
-        u64 chunk = !flags ? below(3) * 32 : shares ? share : 0;
+        u64 chunk = below(3) * 32;
         const ReduceKernels &kernels = REDUCTIONS[floating ? 11 : 7];
         step(flags ? kernels.flags : kernels.direct, operation, flags, [&](i32 m, Collective &c) {
             c.dest = place(m), c.source = source, c.bytes = bytes, c.op = SUM, c.chunk = chunk;

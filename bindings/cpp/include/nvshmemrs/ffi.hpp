@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x3ea21664277e897b;
+inline constexpr std::uint64_t expected_api_hash = 0x2747b85163678e0c;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -163,9 +163,6 @@ enum class Algorithm : int32_t {
     /// The members meet, their copy engines write to each other's memory, and the members meet again.
     /// Broadcast, fcollect and alltoall only.
     Engines = NVSHMEMRS_ALGORITHM_ENGINES,
-    /// As with flags, for reduce only: each member receives and folds a share of the elements, and sends
-    /// the results to all members.
-    TwoShot = NVSHMEMRS_ALGORITHM_TWO_SHOT,
 };
 
 /// Predefined teams.
@@ -1415,8 +1412,8 @@ enum class Access : int32_t {
 /// bits in any case.
 ///
 /// Local. All PEs must have made the same call before they start a collective; otherwise the collective
-/// would deadlock. A collective that does not fit in a team's staging memory, or that the algorithm does
-/// not support, uses the direct algorithm.
+/// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
+/// support, uses the direct algorithm.
 ///
 /// @return `Status::Success`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.

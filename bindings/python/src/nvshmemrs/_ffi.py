@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x3ea21664277e897b
+API_HASH = 0x2747b85163678e0c
 """The API hash that this file was generated with."""
 
 
@@ -137,9 +137,6 @@ class Algorithm(enum.IntEnum):
     ENGINES = 3
     """The members meet, their copy engines write to each other's memory, and the members meet again.
     Broadcast, fcollect and alltoall only."""
-    TWO_SHOT = 4
-    """As with flags, for reduce only: each member receives and folds a share of the elements, and sends
-    the results to all members."""
 
 
 class Team(enum.IntEnum):
@@ -2027,7 +2024,7 @@ _FUNCTIONS = (
 
     Local. All PEs must have made the same call before they start a collective; otherwise the
     collective would deadlock. A collective that does not fit in a team's staging memory, or that
-    the algorithm does not support, uses the direct algorithm.
+    engines do not support, uses the direct algorithm.
 
     Returns:
         SUCCESS, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.

@@ -30,7 +30,9 @@ mod plan;
 
 pub(crate) use crate::transport::device_state::State;
 pub(crate) use launch::{Kernels, SignalMethod};
-pub(crate) use plan::{Plan, Reduction, Role, barrier_plan, collect_plan, fits, geometry_of, plan};
+pub(crate) use plan::{
+    Plan, Reduction, Role, barrier_plan, collect_plan, geometry_of, has_room, plan,
+};
 
 use crate::buffer::SymRange;
 use crate::collectives::sync_area;

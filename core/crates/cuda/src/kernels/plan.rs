@@ -233,9 +233,9 @@ pub(crate) fn plan(
         return Some(barrier_plan(team));
     }
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
-    let fits = |algorithm| fits(algorithm, bytes, team);
+    let room = has_room(bytes, team);
     let choice =
-        tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, fits));
+        tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, room));
     // Two members that exchange parts would overwrite each other's.
     let exchanged = in_place && operation == Operation::Alltoall;
     if choice.algorithm == Algorithm::Engines && by_engines(operation, team) && !exchanged {
@@ -257,21 +257,9 @@ fn opening_plan(team: &TeamArgs) -> Plan {
     }
 }
 
-/// Whether an algorithm can move so many bytes: the staging of a team, if it is used, has room for twice as many, and in two shots every member has
-/// a share, because a member without one would not learn of a call that differs.
-pub(crate) fn fits(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> bool {
-    let (n, share) = (team.n as u64, share(bytes, team.n as u64));
-    match algorithm {
-        Algorithm::Flags => 2 * bytes.next_multiple_of(16) <= team.slot,
-        // A member's elements of another one's share, and the results of its own.
-        Algorithm::TwoShot => 4 * share <= team.slot && (n - 1) * share < bytes,
-        Algorithm::Direct | Algorithm::Engines => true,
-    }
-}
-
-/// Bytes of the share of a reduction that each of `n` members folds; whole elements of any type.
-fn share(bytes: u64, n: u64) -> u64 {
-    16 * bytes.div_ceil(16 * n)
+/// Whether the staging of a team has room for so many bytes with flags, which are twice as many there.
+pub(crate) fn has_room(bytes: u64, team: &TeamArgs) -> bool {
+    2 * bytes.next_multiple_of(16) <= team.slot
 }
 
 /// As [`plan`], for the collective with a place in [`COLLECTIVES`], and a choice, by one kernel.
@@ -286,16 +274,12 @@ fn chosen(
     let row = &TABLE[index];
     let most = u64::from(team.blocks.min(blocks).min(choice.blocks)).max(1);
     let threads = u64::from(choice.threads);
-    let algorithm = match choice.algorithm {
-        of if of.does(COLLECTIVES[index]) && fits(of, bytes, team) => of,
-        _ => Algorithm::Direct,
+    let moved = if row.parts {
+        bytes.saturating_mul(n)
+    } else {
+        bytes
     };
-    let moved = match algorithm {
-        Algorithm::TwoShot => share(bytes, n),
-        _ if row.parts => bytes.saturating_mul(n),
-        _ => bytes,
-    };
-    let flags = algorithm.is_staged();
+    let flags = choice.algorithm == Algorithm::Flags && has_room(bytes, team);
     let (kernel, flags) = match (row.kernels, reduction) {
         (KernelSet::Moves(with_flags, _), None) if flags => (with_flags, true),
         (KernelSet::Moves(_, direct) | KernelSet::Direct(direct), None) => (direct, false),
@@ -311,11 +295,9 @@ fn chosen(
         let grid = moved.div_ceil(threads * DIRECT_BYTES).min(most);
         geometry(kernel, n, grid, threads, 0)
     };
-    plan.chunk = match algorithm {
-        Algorithm::TwoShot => share(bytes, n) as u32,
-        Algorithm::Flags => 0,
+    plan.chunk = match reduction {
         // Each block has a chunk of the member's share at least.
-        _ if reduction.is_some() && n > 2 => {
+        Some(_) if n > 2 => {
             let each = (bytes / n / u64::from(plan.grid)).next_multiple_of(LINE);
             choice.chunk.min(each.max(LEAST_CHUNK) as u32)
         }
@@ -334,9 +316,7 @@ pub(crate) fn geometry_of(
 ) -> Option<Geometry> {
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
     match choice.algorithm {
-        algorithm if !algorithm.does(operation) || !fits(algorithm, bytes, team) => {
-            return None;
-        }
+        Algorithm::Flags if !has_room(bytes, team) => return None,
         Algorithm::Engines if !by_engines(operation, team) => return None,
         Algorithm::Engines => {
             let plan = opening_plan(team);
@@ -439,12 +419,7 @@ mod tests {
     /// there are flags for, nor than every GPU runs at a time, and no more threads than the kernels are compiled for.
     #[test]
     fn no_plan_runs_past_its_sync_block_or_its_gpu() {
-        let all = [
-            Algorithm::Flags,
-            Algorithm::TwoShot,
-            Algorithm::Direct,
-            Algorithm::Engines,
-        ];
+        let all = [Algorithm::Flags, Algorithm::Direct, Algorithm::Engines];
         let few_and_many = all.into_iter().flat_map(|algorithm| {
             [(1, 32), (7, 96), (128, 512)].map(|(blocks, threads)| Choice {
                 up_to: u64::MAX,
@@ -488,12 +463,7 @@ mod tests {
         let flags = plan.kernel.name().ends_with("_flags");
         let barrier = plan.kernel == Kernel::Barrier;
         assert!(plan.block <= if flags || barrier { 544 } else { 512 });
-        let shares = flags && plan.chunk > 0;
-        if shares {
-            let share = u64::from(plan.chunk);
-            assert!(share.is_multiple_of(16) && share * team.n as u64 >= bytes);
-            assert!(4 * share <= team.slot && share * (team.n as u64 - 1) < bytes);
-        } else if flags {
+        if flags {
             assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
             assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);
             assert!(plan.block >= 64);

@@ -1,10 +1,9 @@
 // Reductions: reduce, reducescatter, inclusive and exclusive scan. Every element is a left fold in team order, whatever the kernel.
 //
-// The `_flags` kernels send the sources, in units of eight bytes with a flag each, to the members that need them, or each share of a reduce to one
-// member, which sends the results to all in the same way. The others wait until all have entered and read the sources where they are: each member
-// combines one share of the elements, for all.
+// The `_flags` kernels send the sources, in units of eight bytes with a flag each, to whoever needs them. The others wait until all
+// have entered and read the sources where they are: each member combines one share of the elements, for all.
 
-// Values of Collective::operation, the numbers of Operation in ../../../wait.rs.
+// Values of Collective::operation, the numbers of Operation in core/crates/vocabulary/src/operation.rs.
 static constexpr u32 REDUCE = 8, REDUCESCATTER = 15, INSCAN = 16, EXSCAN = 17;
 
 // Members whose elements are under way at the same time.
@@ -58,13 +57,14 @@ DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T
     }
 }
 
-// Writes a group to its place in the destination, whose unit `first` it begins with.
 template <class T>
-DEVICE void store_group(const Turn &turn, u32 first, const typename Group<T>::Packed &result) {
+DEVICE void store_group(const Turn &turn, u32 group, const typename Group<T>::Packed &result) {
     const Collective &c = turn.c;
 #pragma unroll
-    for (int u = 0; u < Group<T>::UNITS; u++)
-        store_unit(turn.own() + c.dest + (u64)(first + u) * 8, result.words[u], valid_bytes(c.bytes, first + u));
+    for (int u = 0; u < Group<T>::UNITS; u++) {
+        u32 unit = group * Group<T>::UNITS + u;
+        store_unit(turn.own() + c.dest + (u64)unit * 8, result.words[u], valid_bytes(c.bytes, unit));
+    }
 }
 
 // All members' elements go through the staging, this member's, too. In place, all threads of the block have read its units before one writes
@@ -81,36 +81,28 @@ DEVICE void send_to_all(const Turn &turn, const BlockUnits &units) {
     });
 }
 
-// Receives a group of the first `members` members and folds it; false: leave.
-template <class T>
-DEVICE bool fold_group(const Turn &turn, i32 members, u32 group, typename Group<T>::Packed &result) {
-    typedef typename Group<T>::Packed Packed;
-    u32 op = turn.c.op;
-    Folded<Packed> fold;
-    fold.clear(op);
-    for (i32 from = 0; from < members; from += TOGETHER) {
-        Packed packs[TOGETHER];
-        if (!receive_groups<T>(turn, from, members, group, packs)) return false;
-        // The fold's code is there once, and the packs move down by one each time.
-#pragma unroll 1
-        for (i32 m = from; m < members && m < from + TOGETHER; m++) {
-            if (m == 0) fold.start(packs[0]);
-            else fold.fold(op, packs[0]);
-#pragma unroll
-            for (i32 k = 1; k < TOGETHER; k++) packs[k - 1] = packs[k];
-        }
-    }
-    result = fold.result();
-    return true;
-}
-
 template <class T>
 DEVICE void fold_all(const Turn &turn, const BlockUnits &units) {
+    typedef typename Group<T>::Packed Packed;
     const Collective &c = turn.c;
+    u32 op = c.op;
     i32 members = c.operation == INSCAN ? c.team.me + 1 : c.operation == EXSCAN ? c.team.me : c.team.n;
     Group<T>::for_each(units, [&](u32 group) {
-        typename Group<T>::Packed result;
-        if (fold_group<T>(turn, members, group, result)) store_group<T>(turn, group * Group<T>::UNITS, result);
+        Folded<Packed> fold;
+        fold.clear(op);
+        for (i32 from = 0; from < members; from += TOGETHER) {
+            Packed packs[TOGETHER];
+            if (!receive_groups<T>(turn, from, members, group, packs)) return;
+            // The fold's code is there once, and the packs move down by one each time.
+#pragma unroll 1
+            for (i32 m = from; m < members && m < from + TOGETHER; m++) {
+                if (m == 0) fold.start(packs[0]);
+                else fold.fold(op, packs[0]);
+#pragma unroll
+                for (i32 k = 1; k < TOGETHER; k++) packs[k - 1] = packs[k];
+            }
+        }
+        store_group<T>(turn, group, fold.result());
     });
 }
 
@@ -131,12 +123,11 @@ DEVICE void fold_both(const Turn &turn, const BlockUnits &units) {
     i32 me = c.team.me;
     u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source + me * part;
     Group<T>::for_each(units, [&](u32 group) {
-        u32 first = group * UNITS;
         Packed mine, theirs;
 #pragma unroll
         for (int u = 0; u < UNITS; u++) {
-            mine.words[u] = read_unit(source, c.bytes, first + u);
-            if (!turn.receive(1 - me, first + u, theirs.words[u])) return;
+            mine.words[u] = read_unit(source, c.bytes, group * UNITS + u);
+            if (!turn.receive(1 - me, group * UNITS + u, theirs.words[u])) return;
         }
         Folded<Packed> fold;
 #pragma unroll
@@ -146,53 +137,12 @@ DEVICE void fold_both(const Turn &turn, const BlockUnits &units) {
         }
         fold.start(mine);
         fold.fold(c.op, theirs);
-        store_group<T>(turn, first, fold.result());
+        store_group<T>(turn, group, fold.result());
     });
-}
-
-// A reduce in which a member receives and folds its share of the elements only, and sends the results to all. A unit of the share has its place in
-// the staging, and its result the place `share` units later.
-template <class T>
-DEVICE void reduce_shares(const Collective &c) {
-    static constexpr int UNITS = Group<T>::UNITS;
-    u32 share = (u32)(c.chunk / 8), all = units_of(c.bytes);
-    BlockUnits units(c.chunk, UNITS);
-    Turn turn(c);
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    i32 n = c.team.n;
-    turn.move_by_flags(
-        true,
-        [&] {
-            units.for_each_of(n, [&](i32 step, u32 unit) {
-                i32 m = turn.right(step);
-                u32 place = m * share + unit;
-                if (place < all) turn.send(m, unit, read_unit(source, c.bytes, place));
-            });
-        },
-        [&] {
-            Group<T>::for_each(units, [&](u32 group) {
-                typename Group<T>::Packed result;
-                u32 unit = group * UNITS, place = c.team.me * share + unit;
-                if (place >= all || !fold_group<T>(turn, n, group, result)) return;
-                for (i32 step = 1; step < n; step++) {
-#pragma unroll
-                    for (int u = 0; u < UNITS; u++) turn.send(turn.right(step), share + unit + u, result.words[u]);
-                }
-                store_group<T>(turn, place, result);
-            });
-            units.for_each_of(n, [&](i32 step, u32 unit) {
-                i32 m = turn.right(step);
-                u32 place = m * share + unit;
-                u64 data;
-                if (step > 0 && place < all && turn.receive(m, share + unit, data))
-                    store_unit(dest + (u64)place * 8, data, valid_bytes(c.bytes, place));
-            });
-        });
 }
 
 template <class T>
 DEVICE void reduce_flags(const Collective &c) {
-    if (c.chunk) return reduce_shares<T>(c);
     bool two = c.team.n == 2 && (c.operation == REDUCE || c.operation == REDUCESCATTER);
     BlockUnits units(c.bytes, Group<T>::UNITS);
     Turn turn(c);

@@ -80,8 +80,8 @@ struct Collective {
     // A u64 in pinned host memory where `ticket` goes when the collective is over; or 0.
     u64 finished;
     u64 ticket;
-    // reduce: bytes of the chunks in which members send each other their sources; 0: they read them. With flags, bytes of the share that each member
-    // folds for all; 0: each folds all elements. broadcast: bytes of the pieces in which other members hand the message on; 0: the root sends to all.
+    // reduce: bytes of the chunks in which members send each other their sources; 0: they read them. broadcast: bytes of the pieces
+    // in which other members hand the message on; 0: the root sends to all.
     u64 chunk;
 };
 static_assert(sizeof(Collective) == 232, "as Collective in mod.rs");

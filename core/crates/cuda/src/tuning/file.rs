@@ -164,11 +164,11 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Row>, D::Error> {
             }
             for collective in COLLECTIVES {
                 let ends = |last: &Row| {
-                    last.choice.up_to == u64::MAX && !last.choice.algorithm.is_staged()
+                    last.choice.up_to == u64::MAX && last.choice.algorithm != Algorithm::Flags
                 };
                 if last_of(&rows, collective).is_some_and(|last| !ends(&last)) {
                     return Err(A::Error::custom(format!(
-                        "the last row of {} must have no `up_to` and an algorithm that holds for any size: not \"flags\" or \"two-shot\"",
+                        "the last row of {} must have no `up_to` and an algorithm that holds for any size: not \"flags\"",
                         collective.name()
                     )));
                 }
@@ -426,8 +426,6 @@ mod tests {
             (of_rows(&[&row("reduce", 8, "flags", good), &row("reduce", 8, "flags", good), LAST]), "line 6: `up_to` is 8, not more than 8"),
             (of_rows(&[&row("reduce", 8, "direct", good)]), "line 6: the last row of reduce"),
             (of_rows(&[LAST]).replace("direct", "flags").replace(", \"chunk\": 32768", ""), "line 6: the last row of reduce"),
-            (of_rows(&[LAST]).replace("direct", "two-shot").replace(", \"chunk\": 32768", ""), "line 6: the last row of reduce"),
-            (first(&row("fcollect", 512, "two-shot", good)), "line 5: fcollect has no algorithm"),
             (of_rows(&[LAST]).replace("\"n_pes\": 2", "\"n_pes\": 1"), "line 4: `n_pes` is 1"),
             (of_rows(&[LAST]).replace("nvlink", "wire"), "line 4: unknown variant `wire`"),
             (of_rows(&[LAST]).replace("\"version\": 1", "\"version\": 3"), "line 2: its format has version 3"),

@@ -33,9 +33,6 @@ pub use loaded::user_path;
 pub enum Algorithm {
     /// Every eight bytes are sent with a flag, through staging memory of the members, which need not meet at the end.
     Flags,
-    /// As `Flags`, for `reduce`: each member receives and folds a share of the elements, and sends the results to all.
-    #[serde(rename = "two-shot")]
-    TwoShot,
     /// The members meet, load from and store to each other's memory, and meet again.
     Direct,
     /// The members meet, their copy engines write to each other's memory, and the members meet again. A collective that engines cannot
@@ -44,17 +41,11 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Whether the data passes through a team's staging memory, which limits its size.
-    pub fn is_staged(self) -> bool {
-        matches!(self, Algorithm::Flags | Algorithm::TwoShot)
-    }
-
     /// Whether a collective has the algorithm.
     pub(crate) fn does(self, collective: Operation) -> bool {
-        use Operation::{Alltoall, Alltoalls, Broadcast, Fcollect, Reduce};
+        use Operation::{Alltoall, Alltoalls, Broadcast, Fcollect};
         match self {
             Algorithm::Flags => collective != Alltoalls,
-            Algorithm::TwoShot => collective == Reduce,
             Algorithm::Direct => true,
             Algorithm::Engines => matches!(collective, Broadcast | Fcollect | Alltoall),
         }
@@ -113,7 +104,6 @@ impl Choice {
     fn word(&self) -> u64 {
         let algorithm = match self.algorithm {
             Algorithm::Flags => WITH_FLAGS,
-            Algorithm::TwoShot => IN_TWO_SHOTS,
             Algorithm::Direct => 0,
             Algorithm::Engines => BY_ENGINES,
         };
@@ -125,13 +115,12 @@ impl Choice {
     fn of_word(word: u64) -> Choice {
         Choice {
             up_to: u64::MAX,
-            algorithm: match word & (WITH_FLAGS | BY_ENGINES | IN_TWO_SHOTS) {
+            algorithm: match word & (WITH_FLAGS | BY_ENGINES) {
                 0 => Algorithm::Direct,
                 BY_ENGINES => Algorithm::Engines,
-                IN_TWO_SHOTS => Algorithm::TwoShot,
                 _ => Algorithm::Flags,
             },
-            blocks: (word >> 48) as u32 & 0xfff,
+            blocks: (word >> 48) as u32 & 0x1fff,
             threads: (word >> 32) as u32 & 0xffff,
             chunk: word as u32,
         }
@@ -220,19 +209,14 @@ impl Tuning {
         }
     }
 
-    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `fits`: whether
-    /// an algorithm can move so many in the team.
+    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `room`: whether the
+    /// team's staging has room for `bytes` bytes with flags.
     #[inline]
-    pub(crate) fn choice(
-        &self,
-        collective: usize,
-        bytes: u64,
-        n: u64,
-        fits: impl Fn(Algorithm) -> bool,
-    ) -> Choice {
+    pub(crate) fn choice(&self, collective: usize, bytes: u64, n: u64, room: bool) -> Choice {
         let class = self.0.iter().find(|class| n <= class.n_pes);
         let rows = class.map_or(&[][..], |class| &class.rows[collective]);
-        let holds = |row: &&Choice| bytes <= row.up_to && fits(row.algorithm);
+        let holds =
+            |row: &&Choice| bytes <= row.up_to && (room || row.algorithm != Algorithm::Flags);
         rows.iter().find(holds).copied().unwrap_or(DIRECT)
     }
 
@@ -249,9 +233,8 @@ impl Tuning {
     /// The choice of a job of `n_pes` PEs on its first team.
     pub fn of_world(&self, collective: Operation, bytes: u64, n_pes: Pe) -> Option<Choice> {
         let index = COLLECTIVES.iter().position(|one| *one == collective)?;
-        let team = kernels::world(n_pes).ok()?;
-        let fits = |algorithm| kernels::fits(algorithm, bytes, &team);
-        Some(self.choice(index, bytes, n_pes as u64, fits))
+        let room = kernels::has_room(bytes, &kernels::world(n_pes).ok()?);
+        Some(self.choice(index, bytes, n_pes as u64, room))
     }
 }
 
@@ -314,7 +297,6 @@ static FORCED: AtomicU64 = AtomicU64::new(0);
 const IS_FORCED: u64 = 1 << 63;
 const WITH_FLAGS: u64 = 1 << 62;
 const BY_ENGINES: u64 = 1 << 61;
-const IN_TWO_SHOTS: u64 = 1 << 60;
 
 /// For the tuner: this process uses `choice`, whatever its `up_to`, for all collectives that begin from now on; `None`: the tables. All
 /// PEs of the job must have the same choice when they begin a collective. A collective that does not fit a team's staging, or that engines
@@ -406,7 +388,7 @@ mod tests {
         let reduce = 6;
         assert_eq!(COLLECTIVES[reduce], Operation::Reduce);
         for n in 1..20 {
-            let of = |tuning: &Tuning, collective| tuning.choice(collective, 8, n, |_| true);
+            let of = |tuning: &Tuning, collective| tuning.choice(collective, 8, n, true);
             let expected = match n {
                 3 => few,
                 5..=8 => many,
@@ -422,14 +404,14 @@ mod tests {
         let plain = Tuning::new([]);
         for (index, operation) in COLLECTIVES.iter().enumerate() {
             for n in [1, 2, 4, 8, 100] {
-                let with = plain.choice(index, 8, n, |_| true);
+                let with = plain.choice(index, 8, n, true);
                 assert_eq!(
                     with.algorithm == Algorithm::Flags,
                     *operation != Operation::Alltoalls
                 );
-                let without = plain.choice(index, 8, n, |algorithm| algorithm == Algorithm::Direct);
+                let without = plain.choice(index, 8, n, false);
                 assert_eq!(without.algorithm, Algorithm::Direct);
-                let large = plain.choice(index, u64::MAX, n, |_| true);
+                let large = plain.choice(index, u64::MAX, n, true);
                 assert_eq!(large.algorithm, Algorithm::Direct);
             }
         }
@@ -448,11 +430,7 @@ mod tests {
             algorithm: Algorithm::Engines,
             ..choice
         };
-        let two_shot = Choice {
-            algorithm: Algorithm::TwoShot,
-            ..choice
-        };
-        for choice in [choice, DIRECT, engines, two_shot] {
+        for choice in [choice, DIRECT, engines] {
             assert_eq!(Choice::of_word(choice.word()), choice);
             assert_eq!(choice.out_of_range(), None);
         }
