@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""What the examples in Triton share: where kernels run, and arrays there.
+"""Helpers of the examples in Triton: the device that kernels run on, and arrays there.
 
 With a GPU for each PE, kernels are compiled. Without, Triton's interpreter runs them on host memory.
 Import this module before Triton. With ``--plot FILE`` PE 0 draws the results, and on GPUs the times,

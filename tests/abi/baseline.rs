@@ -1,5 +1,5 @@
 //! The C ABI against a committed one, `baseline.abi`: every function with its arguments, every struct and every number that a program
-//! may have been compiled with. What is new there is no change; what is gone or different breaks such a program.
+//! may have been compiled with. An addition breaks no program; a removed or changed item breaks programs that use it.
 //!
 //! The library has no debug information, and Rust's would say nothing of C's types. So a library of stubs is made from the header;
 //! that the real one exports what the header declares is seen to by another test.

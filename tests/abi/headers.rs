@@ -74,7 +74,7 @@ fn headers() -> Vec<Header> {
         of_c(host, "", CXX, KERNELS),
         // The one before includes it.
         of_c("nvshmemrs_device.cuh", host, &[], KERNELS),
-        // Those for nvcc, which other compilers take behind the host's.
+        // The headers for nvcc, which other compilers accept after the host's header.
         of_c("nvshmemrs_tile.cuh", host, CXX, KERNELS),
         of_c("nvshmemrs_qp.cuh", host, CXX, KERNELS),
         // nvshmem.h includes it behind the host's.

@@ -156,7 +156,7 @@ static void types(void) {
     }
 }
 
-// What a member gives to a reduction, and what comes of it.
+// A member's contribution to a reduction, and the reduction's result.
 static int mine(int32_t op, int m) {
     switch (op) {
     case NVSHMEMRS_OP_PROD: return m < 2 ? 2 : 1;

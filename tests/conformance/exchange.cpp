@@ -158,7 +158,7 @@ struct types_of {
     }
 };
 
-// What a member gives to a reduction, and what comes of it.
+// A member's contribution to a reduction, and the reduction's result.
 int mine(Op op, int m) {
     switch (op) {
     case Op::Prod: return m < 2 ? 2 : 1;

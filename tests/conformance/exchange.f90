@@ -1,7 +1,7 @@
 ! Conformance, scenarios "halo", "histogram", "types", "reductions", "signals", "errors" and "leaks": PEs exchange data of
 ! all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
-! programs of this name in the other languages, so that PEs in different languages can run them as one job. What is done
-! with elements of each type is in the folder fortran.
+! programs of this name in the other languages, so that PEs in different languages can run them as one job. The steps
+! for elements of each type are in the folder fortran.
 program exchange
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: error_unit

@@ -115,7 +115,7 @@ function types()
     end
 end
 
-# What a member gives to a reduction, and what comes of it.
+# A member's contribution to a reduction, and the reduction's result.
 mine(op, m) = m + 1
 mine(::typeof(*), m) = m < 2 ? 2 : 1
 mine(::typeof(&), m) = xor(127, 1 << m)

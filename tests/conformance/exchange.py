@@ -119,7 +119,7 @@ def types() -> None:
         release(a)
 
 
-# What a member gives to a reduction, and what comes of it.
+# A member's contribution to a reduction, and the reduction's result.
 MINE = {
     "sum": lambda m: m + 1,
     "min": lambda m: m + 1,

@@ -201,7 +201,7 @@ fn types_of<T: Number>(at: &Place) -> Result<()> {
     at.release(a)
 }
 
-/// What a member gives to a reduction, and what comes of it.
+/// A member's contribution to a reduction, and the reduction's result.
 fn mine(op: Op, m: Pe) -> i32 {
     match op {
         Op::Prod if m < 2 => 2,

@@ -208,7 +208,7 @@ fn what_waits_for_the_gpu_ends_within_its_limits() {
     ends_held("held_init", 1, &[("NVSHMEMRS_INIT_TIMEOUT", "1")]);
 }
 
-/// That another PE has died does not end what a GPU does by itself.
+/// The death of another PE does not end the work that a GPU does by itself.
 #[test]
 fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
     let command = launcher(2, &["--grace", "20"]);
@@ -216,7 +216,7 @@ fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
         .assert_stdout("held ok: held_survivor\n");
 }
 
-/// Nor does it use the program's memory afterwards.
+/// Nor does a GPU use the program's memory after the call has ended.
 #[test]
 fn what_waits_for_a_gpu_that_uses_pageable_memory_ends_within_its_limits() {
     ends_held("held", 2, &[("FAKE_CUDA_READS_PAGES", "1")]);

@@ -1,5 +1,5 @@
 //! The GPU's kernels without a GPU: compiled as C++ for the host, where a block is a thread and its threads are coroutines
-//! (`tests/programs/kernels`). What this cannot show is how a GPU orders memory accesses.
+//! (`tests/programs/kernels`). These tests cannot show how a GPU orders memory accesses.
 
 use nvshmemrs::{Dtype, Op, Team, local};
 use nvshmemrs_tests::compile::compile_as;

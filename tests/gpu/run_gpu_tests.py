@@ -72,7 +72,7 @@ def wrong(check: Check, status: int, text: str) -> str | None:
 
 
 class Runs:
-    """Runs checks, and ends what runs when it is told to."""
+    """Runs checks, and ends the running processes when it is told to."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -81,7 +81,7 @@ class Runs:
         self.ended = False
 
     def perform(self, check: Check, visible: str | None) -> tuple[str | None, float, str]:
-        """Runs a check on these GPUs, or on all: why it failed, its seconds, what it said."""
+        """Runs a check on these GPUs, or on all: the reason of a failure, its seconds, its output."""
         limit = check.limit or self.limit
         env = {
             **os.environ,
@@ -149,7 +149,7 @@ def perform_all(checks: list[Check], gpus: list[str], runs: Runs, args: argparse
     """Runs checks, one after another or side by side on GPUs of their own; the names of those that failed."""
     waiting, free, failed = list(checks), list(gpus), []
     if args.side_by_side:
-        # Those that take most come first: smaller ones fill what they leave.
+        # The checks that take most GPUs come first: smaller checks then fill the remaining GPUs.
         waiting.sort(key=lambda check: check.gpus or len(gpus), reverse=True)
     begun: dict[futures.Future, tuple[Check, list[str]]] = {}
     with futures.ThreadPoolExecutor(len(gpus)) as threads:
@@ -171,7 +171,7 @@ def perform_all(checks: list[Check], gpus: list[str], runs: Runs, args: argparse
                     if not report(check, ended.result(), args.tail):
                         failed.append(check.name)
         finally:
-            # An interrupt: what runs is not waited for.
+            # An interrupt: the running checks are not waited for.
             runs.end()
     return failed
 

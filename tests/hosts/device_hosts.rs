@@ -1,5 +1,5 @@
 //! The heap on GPUs of several hosts: the library against `programs/fake_cuda.c`, which stands in for libcuda, over MPI. This machine plays
-//! the hosts. What only a GPU shows is left to machines that have one.
+//! the hosts. Behaviour that only a GPU shows is tested on machines with GPUs.
 
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::fakes::with_fakes;

@@ -65,7 +65,7 @@ static unsigned char *source_of(const buffers_t *on, const call_t *call)
     return place(on->dest, call) + (call->kind == FCOLLECT ? (size_t)pe * call->part : 0);
 }
 
-/* What is there before: a pattern in `dest`, and the source. */
+/* Writes the initial contents: a pattern in `dest`, and the source's data. */
 static void prepare(const buffers_t *on, const call_t *call)
 {
     unsigned char *bytes = malloc(on->bytes);

@@ -1,4 +1,4 @@
-/* What a C program on GPUs gets wrong, and what becomes of it. libcuda is opened at run time, as there may be none where this is compiled.
+/* Mistakes of a C program on GPUs, and their errors. libcuda is opened at run time, as there may be none where this is compiled.
  *
  * Argument: "index", GPUs that there are not; "arguments", pointers that are no part of the heap, then all works as before; "kill", the last
  * PE is killed while the others are in a barrier, and they get an error within 5 s; "kill_stream", while they wait for a reduction on a stream. */

@@ -47,12 +47,12 @@ static void make_streams(void)
         stream[i] = ours(raw[i] = new_stream());
 }
 
-/* What is tried while all queues are held. `host` is the memory of the call's that is not symmetric. */
+/* The calls that are tried while all queues are held. `host` is the call's memory that is not symmetric. */
 
 static int32_t put(uint64_t *host, size_t count) { return nvshmemrs_put(rt, landing, host, count * 8, pe); }
 static int32_t put_nbi(uint64_t *host, size_t count)
 {
-    /* A GPU that uses pageable memory itself takes it when it comes to it, and the call need not wait for that. */
+    /* A GPU that reads pageable memory itself does so when the copy's turn comes, and the call need not wait for that. */
     return getenv("FAKE_CUDA_READS_PAGES") ? put(host, count) : nvshmemrs_put_nbi(rt, landing, host, count * 8, pe);
 }
 /* More than the driver has room for. */
@@ -157,8 +157,8 @@ static const struct {
     {"test", test, 0, 0, 0, 0, 0},
 };
 
-/* The call must end with the deadline, and say what it waits for; the answer is false. A GPU may have other queues for copies, so there
- * it may also be done in time: true. Those of the stand-in are for all. */
+/* The call must end at the deadline, and its error must say what it waits for: returns false. A GPU may have other queues for copies, so
+ * the call may also complete in time there: returns true. The stand-in's queues are for all work. */
 static int ends(const char *name, size_t at, uint64_t *host)
 {
     uint64_t previous;
@@ -172,7 +172,7 @@ static int ends(const char *name, size_t at, uint64_t *host)
     why += *why == '`';
     if (status == NVSHMEMRS_SUCCESS && took < limit && *name && !getenv("FAKE_CUDA_QUEUES"))
         return 1;
-    /* What it looks at may come by such a queue. */
+    /* The word that wait_until polls may arrive by such a queue. */
     int looks = tried[at].run == wait_until && !getenv("FAKE_CUDA_QUEUES");
     if (status != NVSHMEMRS_ERROR_TIMEOUT || (!looks && !strstr(why, "CUDA_DEVICE_MAX_CONNECTIONS")))
         FAIL("%s (%zu): status %d: %s", name, at, (int)status, why);

@@ -16,7 +16,7 @@ enum { COUNT = 300001, FEW = 3 };
 
 static uint64_t expected(int32_t of, size_t at) { return (uint64_t)of * 1000003 + at * 7 + 1; }
 
-/* What a PE has in memory of the host's. */
+/* Fills a PE's words in host memory. */
 static void fill_with(uint64_t *words, int32_t of)
 {
     for (size_t at = 0; at < COUNT; at++)
@@ -135,14 +135,14 @@ static void streams(void)
     CHECK(nvshmemrs_g64(stream, number, pe, &last));
     if (last != 20)
         FAIL("%d additions came", (int)last);
-    /* What is wrong is kept for whoever waits for the stream, which goes on. */
+    /* An error is kept for the caller that synchronizes the stream, which goes on. */
     CHECK(nvshmemrs_p64(stream, number, 7, 99));
     REFUSED(NVSHMEMRS_ERROR_PE_RANGE, "99", nvshmemrs_stream_synchronize(stream));
     CHECK(nvshmemrs_p64(stream, number, 7, pe));
     CHECK(nvshmemrs_stream_synchronize(stream));
     if (value_of(number, pe) != 7)
         FAIL("the stream has not gone on");
-    /* No graph can have what a thread of the host's does. */
+    /* A graph cannot contain the work of a host thread. */
     void *graph;
     CUDA(cuStreamBeginCapture_v2, (cuda_stream_t, int), raw, 2);
     REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "in a job that is checked or on several hosts is not possible while the stream is captured",
@@ -151,7 +151,7 @@ static void streams(void)
     CUDA(cuGraphDestroy, (void *), graph);
     CHECK(nvshmemrs_barrier(stream, NVSHMEMRS_TEAM_WORLD));
     CHECK(nvshmemrs_stream_free(second));
-    /* What is left on it runs on, and finalize waits for that. */
+    /* Operations that are still on the stream continue, and finalize waits for them. */
     CHECK(nvshmemrs_p64(stream, number, 9, next));
     CHECK(nvshmemrs_stream_free(stream));
     CHECK(nvshmemrs_event_free(event));

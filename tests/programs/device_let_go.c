@@ -1,5 +1,5 @@
-/* What the library still knows of a stream that the program has taken back, and of a team that is destroyed while a kernel of it is to come:
- * memory goes only when nothing can use it any more, and so does a team's number.
+/* The library's records of a stream that the program has released, and of a team that is destroyed while one of its kernels is pending:
+ * memory and a team's number are reused only when nothing can use them any more.
  *
  * Argument: what to do, a function below. */
 #ifndef _GNU_SOURCE
@@ -242,8 +242,8 @@ static void given_up_behind(void) { given_up(0); }
 
 static void given_up_alone(void) { given_up(1); }
 
-/* A stream takes nothing more for a while, and calls that put something on it wait. Who lets other streams go does not, nor does a collective
- * of another team; one of the team that waits was on a stream that goes. */
+/* A stream is full for a while, and calls that put work on it wait. A call that releases another stream does not wait, nor does a collective
+ * of another team; a collective of the waiting team was on the stream that is released. */
 static nvshmemrs_stream_t full;
 static atomic_int filled;
 

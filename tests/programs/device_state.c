@@ -1,4 +1,4 @@
-/* What kernels get of a job: the state, the tables behind it, and how these change. The program reads and writes them as kernels would, in
+/* The job's data for kernels: the state, its tables, and their changes. The program reads and writes them as kernels would, in
  * host memory or, by copies, in that of a GPU.
  *
  * Argument: "tables"; "kill", the last PE is killed, and the others' abort words must tell; "report", what a kernel finds wrong with its
@@ -146,7 +146,7 @@ static void teams(void)
     live(NVSHMEMRS_TEAM_SHARED, all, n, 1);
     live(NVSHMEMRS_TEAM_SAME_MYPE_NODE, &pe, 1, 1);
     SAME(row_of(job.n_teams - 1).n, 0);
-    /* What a kernel of an earlier team has left is gone, whatever number the next team has; so often that numbers come again. */
+    /* The next team sees nothing that a kernel of an earlier team left, whatever its number; the rounds are enough to reuse numbers. */
     nvshmemrs_team_t team, before = 0;
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     for (int round = 0; round < 3; round++) {

@@ -1,4 +1,4 @@
-/* What the test programs that call the CUDA driver themselves share. libcuda is opened at run time, as there may be none where they are
+/* Shared by the test programs that call the CUDA driver themselves. libcuda is opened at run time, as there may be none where they are
  * compiled. */
 
 #ifndef DRIVER_H

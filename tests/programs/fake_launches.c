@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     size_t bytes;
-    /* What the kernels of the library find under this name. */
+    /* The variable of this name that the library's kernels use. */
     _Alignas(64) uint64_t nvshmemrs_device_state[8];
     char image[];
 } library_t;
@@ -36,7 +36,7 @@ typedef struct {
 static function_t functions[KERNELS];
 static int functions_end;
 
-/* What runs a kernel: its name, blocks and threads, the addresses of its arguments, and its library's state. Not 0: the launch failed. */
+/* Runs a kernel, given its name, blocks and threads, the addresses of its arguments, and its library's state. Not 0: the launch failed. */
 typedef int (*launched_t)(const char *name, const unsigned *shape, void **args, const void *state);
 launched_t fake_launched;
 

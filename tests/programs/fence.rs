@@ -4,7 +4,7 @@ use nvshmemrs_tests::workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is compiled into the library and the tools, and what a reader might copy.
+/// The sources of the library and the tools, and the code that a reader might copy.
 const FOLDERS: [&str; 7] = [
     "core/src",
     "core/crates",

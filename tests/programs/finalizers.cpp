@@ -14,7 +14,7 @@
 #include <vector>
 #include <type_traits>
 
-// A copy of an owner would end the original, so there is none. What was moved from owns nothing.
+// A copy of an owner would end the original, so owners cannot be copied. A moved-from object owns nothing.
 template <typename T> constexpr bool is_owner =
     !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T> && std::is_nothrow_move_constructible_v<T> &&
     std::is_nothrow_move_assignable_v<T>;

@@ -6,7 +6,7 @@ use rustix::process::{Signal, getpid, set_child_subreaper};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// What a program exits with when a call into nvshmemrs fails, see `programs/check.h`.
+/// A program's exit status when a call into nvshmemrs fails, see `programs/check.h`.
 const CALL_FAILED: i32 = 5;
 
 /// Runs `programs/left.c` with three PEs; what PE 1 becomes are the last words.
@@ -162,7 +162,7 @@ fn a_signal_that_is_passed_on_is_told_as_such() {
         .assert_stderr("was killed by signal 15 (SIGTERM)\n");
 }
 
-/// What starts a job that the limits do not allow, after `limits`.
+/// A shell that sets `limits` and then starts a job that they do not allow.
 fn limited(limits: &str, job: &Command) -> Command {
     let mut shell = Command::new("bash");
     shell
@@ -197,7 +197,7 @@ fn sleeper(folder: &tempfile::TempDir, name: &str) -> String {
 /// Runs a job that cannot be started as a whole: the launcher says why, and waits until nothing of it is left.
 #[track_caller]
 fn assert_nothing_left(name: &str, command: &mut Command, n_pes: u32, why: &str) {
-    // Whatever the launcher does not wait for becomes a child of this process, which does not wait either.
+    // A process that the launcher does not wait for becomes a child of this process, which does not wait either.
     set_child_subreaper(Some(getpid())).expect("to become the parent of orphans");
     let output = run(command, HANG);
     let left = orphans(name);

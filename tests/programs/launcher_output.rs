@@ -1,4 +1,4 @@
-//! What `nvshmemrs-run` passes on of what PEs print: lines never mix, nothing is lost, and a terminal stays one.
+//! `nvshmemrs-run` passes on the PEs' output: lines never mix, nothing is lost, and a terminal stays a terminal.
 
 use nvshmemrs_tests::{HANG, Running, bin, interpreter, launcher, run, spawn};
 use std::collections::BTreeMap;

@@ -218,7 +218,7 @@ const TOOLS: [&str; 4] = [
     "nvshmemrs-perf",
 ];
 
-/// What a tool prints when it is called with these words.
+/// A tool's output when it is called with these words.
 fn said(tool: &str, words: &[&str]) -> String {
     let output = run(Command::new(bin(tool)).args(words), HANG);
     output.assert_success();

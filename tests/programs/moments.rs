@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What is promised, from the end of a PE to the errors of the others.
+/// The promised time from the end of a PE to the errors of the other PEs.
 const NOTICED: Duration = Duration::from_secs(2);
 /// Rounds of init and finalize in a job.
 const ROUNDS: u32 = 3;
@@ -30,7 +30,7 @@ impl Lot {
     }
 }
 
-/// When who is killed.
+/// The PE that is killed, and the moment.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     n_pes: u32,
@@ -41,7 +41,7 @@ struct Moment {
     seed: u64,
 }
 
-/// What became of the victim.
+/// The victim's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     /// It had come so far when it was killed, at that time in seconds.

@@ -60,7 +60,7 @@ static void process(void)
     SURE(again == first);
     pthread_t thread;
     SURE(pthread_create(&thread, NULL, elsewhere, NULL) == 0 && pthread_join(thread, NULL) == 0);
-    /* What is refused does not count. */
+    /* A refused call of init is not counted. */
     refused(nvshmemrs_init(&larger, &again), "`attr.heap_bytes` is 8388608", "same arguments");
     attr.timeout_s = 7;
     refused(nvshmemrs_init(&attr, &again), "`attr.timeout_s` is 7", "joined its job already");

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* What a process can have too much of. Resident are its own pages and those of the heap, not its code. */
+/* The resources that a process could leak. Resident are its own pages and those of the heap, not its code. */
 struct figures {
     long resident, descriptors, threads, mappings;
 };
@@ -273,7 +273,7 @@ static const struct {
     {"kept heaps", kept_heaps, 1},
 };
 
-/* What there is when nothing is under way. */
+/* The figures while no operation is in flight. */
 static struct figures at_rest(int joined)
 {
     if (joined)

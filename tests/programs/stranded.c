@@ -58,7 +58,7 @@ static nvshmemrs_team_t new_team(void) {
     return team;
 }
 
-/* What a reduction has to come to. */
+/* Checks the result of a reduction. */
 static void check_sum(void) {
     int64_t got[COUNT];
     CHECK(nvshmemrs_get(rt, got, words + COUNT, sizeof got, me));
@@ -199,7 +199,7 @@ static void finalizes(int failed) {
             return;
         }
         status = nvshmemrs_stream_synchronize(stream);
-        /* Who learns it first is in finalize, too, when the other one looks. */
+        /* The PE that learns of it first is in finalize, too, when the other PE checks. */
         char other[48];
         snprintf(other, sizeof other, "PE %d (pid ", 2 * CULPRIT - me);
         const char *why = status ? nvshmemrs_last_error() : "success";

@@ -85,7 +85,7 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
         .filter(|path| path.is_file())
 }
 
-/// What NVRTC lacks.
+/// The standard types that NVRTC lacks.
 pub const STANDARD_TYPES: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n\
      typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n\
      typedef long int64_t; typedef unsigned long uint64_t;\n";

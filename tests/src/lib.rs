@@ -1,4 +1,4 @@
-//! What the integration tests share: built files, compilers, processes with a time limit.
+//! Shared by the integration tests: built files, compilers, processes with a time limit.
 //!
 //! Everything here panics when something is missing or fails, naming it: a test that cannot run has failed.
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often a test looks whether something has happened.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// What became of a process.
+/// The result of a process.
 #[derive(Debug)]
 pub struct Output {
     /// How it ended.
@@ -163,12 +163,12 @@ impl Running {
         kill(self.pid(), signal);
     }
 
-    /// What it has written to standard output until now.
+    /// The process's standard output until now.
     pub fn stdout(&self) -> String {
         contents(&self.stdout)
     }
 
-    /// What it has written to standard error until now.
+    /// The process's standard error until now.
     pub fn stderr(&self) -> String {
         contents(&self.stderr)
     }

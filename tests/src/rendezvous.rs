@@ -41,7 +41,7 @@ pub fn assert_refused(output: &Output, status: i32, words: &[&str]) {
     }
 }
 
-/// What every process of a job that cannot come together must say.
+/// Every process of a job that cannot come together must fail with these words.
 #[track_caller]
 pub fn all_refused(pes: Vec<Running>, words: &[&str]) {
     for output in job::finish(pes) {
@@ -185,7 +185,7 @@ pub const WELCOME: u8 = 3;
 /// PE 0 turns somebody away.
 pub const REFUSAL: u8 = 7;
 
-/// What a process that found the socket but not the secret would say: it is PE 2 of 3.
+/// The message of a process that found the socket but not the secret: it claims to be PE 2 of 3.
 pub fn false_hello() -> Vec<u8> {
     let mut contents = [0u8; 96];
     contents[0] = 2;

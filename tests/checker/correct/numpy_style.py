@@ -323,7 +323,7 @@ def read_while_others_read():
 
 @scenario
 def copies_live_on():
-    """What was copied from an array is used while the next block comes."""
+    """Copies of an array's elements are used while the next block arrives."""
     inbox = nvshmem.array(5, "int64")
     copies = []
     for step in range(ROUNDS):

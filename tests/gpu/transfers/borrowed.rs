@@ -81,7 +81,7 @@ impl Words {
         unsafe { std::slice::from_raw_parts_mut(self.0, MANY) }
     }
 
-    /// Those from `start` on.
+    /// The words from `start` on.
     fn from(self, start: usize) -> Words {
         Words(self.0.wrapping_add(start))
     }

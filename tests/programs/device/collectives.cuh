@@ -11,7 +11,7 @@ struct Collective {
     unsigned long n;
     int root;
     unsigned slot;
-    // What the calling threads got, each at its own number.
+    // The results of the calling threads, each at the thread's number.
     int *status;
 };
 

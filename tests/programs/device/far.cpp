@@ -8,7 +8,7 @@
 
 static Pe pe;
 
-// What the host says of it.
+// Prints the error that the host reports.
 static void told() {
     int32_t status = nvshmemrs_runtime_check(pe.runtime);
     printf("status %d: %s\n", status, nvshmemrs_last_error());

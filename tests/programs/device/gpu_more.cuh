@@ -114,7 +114,7 @@ struct Collectives {
     return (u16)((exponent + 15) << 10 | ((number << 10 >> exponent) & 0x3ff));
 }
 
-// What kernels learn of the job and of the header.
+// Kernels query the job and the header.
 [[maybe_unused]] static void queries_and_names() {
     Memory<long> result(6, false);
     Memory<void *> places(3, false);

@@ -29,7 +29,7 @@ static void call(int32_t status) {
 }
 
 #ifdef NVSHMEM_NAMES
-// What libnvshmemrs_nvshmem.so has: the program's only unit, which `start` fills.
+// Stands in for libnvshmemrs_nvshmem.so, which records the program's only unit; `start` fills the unit.
 static nvshmemrs_nvshmem_fill_t unit;
 void nvshmemrs_nvshmem_register(nvshmemrs_nvshmem_fill_t fill, int kind, unsigned version) {
     check(!unit && kind == NVSHMEMRS_UNIT_CPU && version == nvshmemrs::device::STATE_VERSION, "what the unit registers");

@@ -1,5 +1,5 @@
-// What the header promises about order, on memory that is as weak as CUDA allows: each outcome that must not be is looked for. The program
-// prints the names of the tests in which it was seen.
+// The header's guarantees of order, on memory that is as weak as CUDA allows: each test looks for a forbidden outcome. The program
+// prints the names of the tests that saw theirs.
 #include "job.hpp"
 
 #include <map>
@@ -47,7 +47,7 @@ static void message(const char *test, int scope, bool nbi) {
                 nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, round);
                 good = fresh(dest, round);
             }
-            // What is held back comes only when all threads are over.
+            // Delayed stores become visible only after all threads have ended.
             if (scope == 1) __syncwarp();
             if (scope == 2) __syncthreads();
         };
@@ -81,7 +81,7 @@ static void fenced() {
     }
 }
 
-// What all threads put before a barrier is there after it, for all threads; and nobody is ahead.
+// Puts by all threads before a barrier are visible to all threads after it; and no PE leaves the barrier early.
 static void barriers() {
     int *dest = pe.array<int>(N), *source = pe.array<int>(N);
     for (int i = 0; i < N; i++) dest[i] = 0;

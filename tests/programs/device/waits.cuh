@@ -50,7 +50,7 @@ __global__ void wait_signal(State state, unsigned long *signal, int cmp, unsigne
     result[1] = CALL(signal_fetch, state, signal);
 }
 
-// What the header says about itself; a signal that is reset, and a region, which changes nothing.
+// The header's name and versions, a reset of a signal, and a region, which has no effect.
 __global__ void about(State state, unsigned long *signal, int *numbers, char *name) {
     REGION(handle_t) region = 1;
     REGION(attrs_t) attrs = {NVSHMEMRS_REGION_HINT_BATCH_RMA, {}};

@@ -104,7 +104,7 @@ inline bool barrier(bool vote) {
     return block.any_before;
 }
 
-// What a thread does, for one block after the other; those may be run by different threads of the process.
+// The body of a fiber, for one block after the other; different threads of the process may run the blocks.
 inline void start() {
     Fiber *self = here;
     for (;;) {
@@ -287,7 +287,7 @@ DEVICE u64 atomicMin(u64 *at, u64 value) {
     return old;
 }
 
-// What nvshmemrs_device.cuh builds on.
+// The primitives that nvshmemrs_device.cuh builds on.
 namespace nvshmemrs {
 namespace device {
 
@@ -373,7 +373,7 @@ inline bool any_of_warpgroup(u32, bool) { abort(); }
 #undef nvshmemrs_quiet
 #undef nvshmemrs_barrier
 
-// What ptx.cuh has.
+// The functions of ptx.cuh.
 
 // Kernels run one after the other.
 DEVICE void wait_for_previous_kernel() {}

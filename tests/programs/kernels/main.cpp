@@ -101,7 +101,7 @@ struct Step {
     CollectiveKernel kernel;
     std::vector<Collective> calls;
     u32 grid, block;
-    // What a member does when its kernel is over.
+    // Called by a member when its kernel has ended.
     std::function<void(i32)> after = [](i32) {};
 };
 

@@ -1,4 +1,4 @@
-//! What is drawn by lot: the same on every PE, unless a PE draws with a lot of its own.
+//! Random choices: the same on every PE, unless a PE draws with a lot of its own.
 
 use nvshmemrs_suite::values::seed;
 

@@ -25,10 +25,10 @@ use work::{Place, Work};
 
 /// So often everything is given back, and the heap must be empty.
 const EMPTY_EVERY: u64 = 50;
-/// So often a PE looks what it has when it is empty.
+/// The interval at which a PE that holds no task samples its resources.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What the command line says.
+/// The arguments of the command line.
 struct Arguments {
     time: Duration,
     seed: u64,

@@ -14,7 +14,7 @@ const LARGE: usize = 300_000;
 /// A block of memory, the same on every PE but for its contents.
 struct Block {
     address: u64,
-    /// What this PE's memory must hold.
+    /// The expected contents of this PE's memory.
     content: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ struct Block {
 pub(crate) struct Memory {
     /// By address, which is in the same order on every PE.
     blocks: Vec<Block>,
-    /// What this PE is to release some time, as the others do at other times.
+    /// Blocks that this PE releases at a time of its own; the other PEs release them at other times.
     unreleased: Vec<u64>,
     own: Lot,
     made: u64,

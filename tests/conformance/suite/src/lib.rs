@@ -25,7 +25,7 @@ use shapes::{Made, Shape};
 use std::sync::Arc;
 use values::Value;
 
-/// What must have been checked at least once by a job of `n` PEs, each name on some PE. `run` counts.
+/// The operations that a job of `n` PEs must have checked at least once, each name on some PE. `run` counts.
 pub const NAMES: &[&str] = &[
     "put",
     "put_nbi",

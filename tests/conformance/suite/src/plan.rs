@@ -11,7 +11,7 @@ pub(crate) const LARGE: usize = 70_001;
 /// Bytes that travel with a meeting; larger collectives use another algorithm.
 const PAYLOAD: usize = 1984;
 
-/// What runs over a team.
+/// The scenarios that run over a team.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) on_stream: bool,
