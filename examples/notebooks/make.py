@@ -24,7 +24,7 @@ NOTEBOOK = HERE / "tutorial.ipynb"
 def from_source() -> Any:
     """The notebook without output."""
     notebook = jupytext.read(SOURCE, fmt="py:percent")
-    del notebook.cells[0]  # what stands above the first cell is for ruff
+    del notebook.cells[0]  # the text above the first cell is for ruff
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         cell.metadata.clear()

@@ -80,7 +80,7 @@ def read(array):
 
 
 def meet():
-    """A barrier of the host, after what the GPU has been given."""
+    """A barrier of the host, after the GPU has completed its work."""
     if GPUS:
         torch.cuda.synchronize()
     nvshmem.barrier(nvshmem.Teams.TEAM_WORLD)

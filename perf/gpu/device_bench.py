@@ -1,4 +1,4 @@
-"""run-gpu-bench --device: what the functions cost that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests.
+"""run-gpu-bench --device: times of the functions that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests.
 
 Our program is compiled here by nvcc. The perftests are compiled here, too, from a checkout of NVSHMEM's source that the caller names, against
 the NVSHMEM that Python's packages hold, unless the folder has the programs themselves; mpirun starts them. A side that cannot be built or

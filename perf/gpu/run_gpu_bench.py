@@ -93,7 +93,7 @@ def with_package() -> str:
 
 
 def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, words: list[str] | None = None) -> tuple[list[dict], str]:
-    """The lines of a side with `n` PEs, and why it did not come through. `words` gets what it said otherwise."""
+    """The lines of a side with `n` PEs, and the reason of a failure. `words` receives the rest of the side's output."""
     env = {
         **os.environ,
         **OFF,

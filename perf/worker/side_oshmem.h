@@ -1,4 +1,4 @@
-/* The operations of nvshmemrs-perf's worker on OpenSHMEM 1.4, which is what Open MPI 4.1's OSHMEM offers. */
+/* The operations of nvshmemrs-perf's worker on OpenSHMEM 1.4, the version of Open MPI 4.1's OSHMEM. */
 #ifndef PERF_OSHMEM_H
 #define PERF_OSHMEM_H
 

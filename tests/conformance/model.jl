@@ -324,7 +324,7 @@ function streams()
     milliseconds = NVSHMEMRS.elapsed(start, stop)
     same("elapsed $milliseconds within bounds", 0 <= milliseconds < 60e3, true)
 
-    # An error is kept until the stream is synchronized, once; what is queued behind it runs.
+    # An error is kept until the stream is synchronized, once; operations queued behind it run.
     put!(at(data, 1), 1.5, n; stream = first_stream)
     @same atomic_fetch_add!(at(words, 2), 4, right; stream = first_stream) 0
     @refused Status.PE_RANGE synchronize(first_stream)

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Arguments that cannot be wrong by themselves: any number will do, or NULL says that the caller does not want them.
 const ANY: &[&str] = &["value", "cond", "old", "seen", "status"];
 
-/// Families with tests of their own: handles of streams and events, init and what belongs to it, and what the runtime answers. The
+/// Families with tests of their own: handles of streams and events, init and related functions, and queries of the runtime. The
 /// hostile calls (`tests/hostile.rs`) include all of them.
 const ELSEWHERE: &[&str] = &[
     "stream_",

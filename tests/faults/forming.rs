@@ -1,5 +1,5 @@
-//! Jobs that do not come together: who waits for whom is seen from outside at any moment, a PE that ends before it has joined ends init for
-//! all, and what keeps a PE from coming is named early.
+//! Jobs that do not come together: tools show at any moment which PEs wait for which, a PE that ends before it has joined ends init for
+//! all, and an early message names the obstacle that keeps a PE from joining.
 
 use nvshmemrs_tests::held::children;
 use nvshmemrs_tests::nobody::{Nobody, UID};
@@ -15,7 +15,7 @@ use tempfile::{NamedTempFile, TempPath};
 /// The promised time from the end of a PE to the errors of the PEs that wait for it.
 const NOTICED: Duration = Duration::from_secs(2);
 
-/// A job of `n_pes` shells; `$0` is the program that joins, `$1` what is given here.
+/// A job of `n_pes` shells; `$0` is the program that joins, `$1` is `word`.
 fn shells(n_pes: u32, options: &[&str], script: &str, word: &str) -> Command {
     let mut command = launcher(n_pes, options);
     command.args(["sh", "-c", script]).arg(joiner()).arg(word);
@@ -27,7 +27,7 @@ fn info(words: &[&str]) -> Output {
     run(job::clean(bin("nvshmemrs-info")).args(words), HANG)
 }
 
-/// Waits until `nvshmemrs-info --job` shows all the words; gives what it shows.
+/// Waits until `nvshmemrs-info --job` shows all the words; returns its output.
 #[track_caller]
 fn shown(job: &mut Running, pid: u32, words: &[&str]) -> String {
     let pid = pid.to_string();
@@ -253,7 +253,7 @@ fn a_soft_limit_on_open_files_is_raised_while_it_is_needed() {
     let script = "ulimit -S -n 16; exec \"$0\" exec sh -c 'ulimit -S -n'";
     let output = run(&mut shells(32, &[], script, ""), HANG);
     output.assert_success();
-    // It is what it was, and so it is for what the PEs start.
+    // The limit is unchanged, also for the processes that the PEs start.
     assert_eq!(output.stdout, "16\n".repeat(32), "{}", output.describe());
 }
 

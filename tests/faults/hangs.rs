@@ -494,7 +494,7 @@ fn ctrl_c_ends_a_job_of_one() {
 
 #[test]
 fn ctrl_c_on_a_terminal_ends_the_job() {
-    // `script` (bsdutils) gives the launcher a terminal and types what it reads.
+    // `script` (bsdutils) gives the launcher a terminal and types its own input there.
     let line = format!(
         "'{}' -n 2 '{}' barrier default",
         bin("nvshmemrs-run").display(),

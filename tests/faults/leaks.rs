@@ -21,7 +21,7 @@ macro_rules! compiled {
     }};
 }
 
-// ---- what is not freed -------------------------------------------------------------------------------------------------
+// ---- memory that is not freed ------------------------------------------------------------------------------------------
 
 /// Runs `programs/unfreed.c`.
 #[track_caller]
@@ -44,7 +44,7 @@ fn places() -> BTreeMap<String, String> {
     text.lines().enumerate().filter_map(mark).collect()
 }
 
-/// The blocks that finalize wrote: who, and the lines with single blanks.
+/// The blocks that finalize wrote: the PE, and the lines with single blanks.
 #[track_caller]
 fn blocks(output: &Output) -> Vec<(String, Vec<String>)> {
     let mut blocks: Vec<(String, Vec<String>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, what runs beside what. Each test
+//! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, concurrency. Each test
 //! is a part of `programs/device_streams.c`, `programs/device_beside.c`, `programs/device_held.c` or `programs/device_let_go.c`.
 
 use nvshmemrs_tests::fakes::{fakes, with_fakes};
@@ -154,7 +154,7 @@ fn a_put_from_pageable_memory_waits_for_its_turn_within_the_limits() {
     passes("pageable", 2);
 }
 
-/// Nothing on a GPU wakes who waits for it, so the library looks. It must see the end about as soon as a thread that looks every 100 us,
+/// A GPU wakes no waiting thread, so the library polls. It must see the end about as soon as a thread that polls every 100 us,
 /// which is up to 100 us late, and later where other processes keep the cores busy.
 #[test]
 fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
@@ -176,7 +176,7 @@ fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
     }
 }
 
-/// The job's limits hold there, too, and the error says who is waited for.
+/// The job's limits hold there, too, and the error names the PE that is waited for.
 #[test]
 fn a_pe_that_is_late_with_its_memory_does_not_hold_up_the_others() {
     passes("late_memory", 2);

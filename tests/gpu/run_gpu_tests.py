@@ -127,7 +127,7 @@ class Runs:
 
 
 def kill_group(group: int) -> None:
-    """The check's own process and what shares its group. PEs do not: nvshmemrs-run has them ended when it is gone."""
+    """The check's own process and its process group. PEs are in other groups: they are ended when nvshmemrs-run is gone."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
@@ -177,7 +177,7 @@ def perform_all(checks: list[Check], gpus: list[str], runs: Runs, args: argparse
 
 
 def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
-    """The examples and Python's tests; what cannot run here is said."""
+    """The examples and Python's tests; prints those that cannot run here."""
     no_cupy = lacks(python, "numpy", "cupy")
     if no_cupy:
         print(f"not run: the examples in Python: {python}: {no_cupy}")
@@ -216,7 +216,7 @@ def main() -> int:
     parser.add_argument("--tail", type=int, default=25, metavar="LINES", help="of what a failing check said (25)")
     args = parser.parse_args()
 
-    # A shell may have had it ignored for what runs in its background.
+    # A shell may have set SIGINT to be ignored for its background processes.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     visible, why = gpus_here()
     gpus = len(visible)

@@ -22,7 +22,7 @@ const fn one(name: &str, pes: u32) -> Host<'_> {
     }
 }
 
-/// PEs on these hosts, which see the stand-in, and nothing of the user's. A process says what it has not given back to the driver.
+/// PEs on these hosts, which see the stand-in, and nothing of the user's. A process reports resources that it has not returned to the driver.
 fn runs(options: &[&str], hosts: &[Host<'_>], words: &[OsString]) -> Output {
     run(&mut prepared(options, hosts, words), SLOW)
 }

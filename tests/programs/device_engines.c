@@ -1,6 +1,6 @@
 /* Collectives by the copy engines of the GPUs, beside other work: every byte of the results, and those around them.
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -8,7 +8,7 @@
 
 enum { MOST = (1 << 20) + 1, GUARD = 64, TEAMS = 3, FCOLLECT = 0, ALLTOALL, BROADCAST, KINDS };
 static const char *const NAMES[KINDS] = {"fcollect", "alltoall", "broadcast"};
-/* Aligned and not; one byte beside what copies like. */
+/* Aligned and unaligned sizes; also one byte off the sizes that copies favour. */
 static const size_t SIZES[] = {1, 7, 4096, 4097, 65535, 1 << 20, MOST};
 
 static void use(int32_t algorithm)

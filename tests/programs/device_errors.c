@@ -93,7 +93,7 @@ static void arguments(void)
         CUDA(cuMemAlloc_v2, (uint64_t *, size_t), &plain, 4 << 20);
         REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "cuMemCreate", nvshmemrs_buffer_register(rt, (void *)plain, 4 << 20, NULL, &mapped));
         REFUSED(NVSHMEMRS_ERROR_NOT_SYMMETRIC, "dest", nvshmemrs_put(rt, (void *)plain, values, sizeof values, pe));
-        /* But it may be what is sent. */
+        /* As a source, such memory is valid. */
         CUDA(cuMemsetD8_v2, (uint64_t, unsigned char, size_t), plain, 0, sizeof values);
         CHECK(nvshmemrs_put(rt, heap, (void *)plain, sizeof values, pe));
         CUDA(cuMemFree_v2, (uint64_t), plain);

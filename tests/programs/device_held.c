@@ -1,7 +1,7 @@
-/* Streams of the program's that wait have all queues of the GPU, so the library's own stream does not come to its work: what the library is
- * asked to do ends within the deadline, and nothing goes wrong when the streams go on. For a GPU with 8 queues (CUDA_DEVICE_MAX_CONNECTIONS).
+/* Waiting streams of the program occupy all queues of the GPU, so the library's own stream makes no progress: calls into the library
+ * end within the deadline, and nothing goes wrong when the streams go on. For a GPU with 8 queues (CUDA_DEVICE_MAX_CONNECTIONS).
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -120,7 +120,7 @@ static int32_t test(uint64_t *host, size_t count)
     return nvshmemrs_test(rt, number, NVSHMEMRS_CMP_EQ, &zero, NVSHMEMRS_DTYPE_UINT64, &holds);
 }
 
-/* `put`s land what their memory held in the call, or nothing; `get`s write nothing after it. */
+/* `put`s write the data that their source held during the call, or nothing; `get`s write nothing after the call. */
 static const struct {
     const char *name;
     int32_t (*run)(uint64_t *, size_t);
@@ -235,7 +235,7 @@ static void held(void)
             FAIL("%s (%zu) has put %lu", name, at, first);
         if (added > (uint64_t)tried[at].adds || (done && added != (uint64_t)tried[at].adds))
             FAIL("%s (%zu) has added %lu times", name, at, added);
-        /* Now it does what it should. */
+        /* Now the call succeeds. */
         if (tried[at].puts)
             fill(host, count, FIRST);
         if (tried[at].run != wait_until)
@@ -269,7 +269,7 @@ static void held(void)
     end();
 }
 
-/* Ctrl-C ends what waits, and the deadline finalize, too. Nothing stays behind: what waits is told to end. */
+/* Ctrl-C ends waiting calls, and the deadline ends finalize, too. Nothing stays behind: waiting operations are told to end. */
 static void held_finalize(void)
 {
     uint64_t previous, held[LITTLE];
@@ -312,7 +312,7 @@ static void hold_until_the_door_opens(void)
     }
 }
 
-/* The other PE has died; what this one has in its GPU's memory it can save, even if the GPU comes to it late. */
+/* The other PE has died; this PE can save the data in its GPU's memory, even if the GPU starts the copy late. */
 static void held_survivor(void)
 {
     long after_ms = 500;
@@ -345,7 +345,7 @@ static void held_survivor(void)
     leave();
 }
 
-/* Init gives up, and what it has begun is done before the memory for it goes. */
+/* Init gives up, and the operations that it has begun complete before their memory is freed. */
 static void held_init(void)
 {
     long after_ms = 2000;

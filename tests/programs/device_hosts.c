@@ -1,6 +1,6 @@
 /* A heap on GPUs of several hosts: memory of all kinds on the caller's side, streams of the program's, registered buffers, a PE that dies.
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-/* More than what travels at once, and no multiple of it. */
+/* More than one message carries, and no multiple of its length. */
 enum { COUNT = 300001, FEW = 3 };
 #define GRANULE (2ul << 20)
 #define BYTES (COUNT * 8ul)
@@ -95,7 +95,7 @@ static int32_t counts(void *user)
     return 0;
 }
 
-/* Operations run in the order of the program's stream, between what it has put there itself. */
+/* Operations run in the order of the program's stream, between the program's own work on the stream. */
 static void streams(void)
 {
     begin();
@@ -195,7 +195,7 @@ static void copied(void *to, uint64_t from, size_t bytes)
     CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, from, bytes);
 }
 
-/* A GPU reaches the PEs of its own host. Kernels learn so: the program reads what they would. */
+/* A GPU reaches the PEs of its own host. Kernels read this from the state; the program reads the same words. */
 static void far(void)
 {
     begin();

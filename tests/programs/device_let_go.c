@@ -1,7 +1,7 @@
 /* The library's records of a stream that the program has released, and of a team that is destroyed while one of its kernels is pending:
  * memory and a team's number are reused only when nothing can use them any more.
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -12,7 +12,7 @@ enum { COUNT = 700, FIRST = 6, NUMBERS = 320 };
 static uint64_t *source, *sum, *again;
 static int32_t next;
 
-/* `source` is this PE's number, and what follows; the rest is 0. */
+/* `source` holds this PE's number, and the numbers that follow; the rest is 0. */
 static void begin_sums(void)
 {
     begin();
@@ -97,8 +97,8 @@ static void implicit(void)
     unmarked(NULL, new_stream_with(0));
 }
 
-/* A handle that is made and let go within a capture has nothing but what is in the graph. Another one of the same stream stays, and what
- * is known of it. */
+/* A handle that is made and released within a capture has no operations outside the graph. Another handle of the same stream stays valid,
+ * and the library keeps its record. */
 static void in_capture(void)
 {
     begin_sums();
@@ -132,8 +132,8 @@ static void in_capture(void)
     end();
 }
 
-/* A collective waits on a stream that is captured then. The team's next one, elsewhere, still comes after it, also if the stream was let go
- * meanwhile: it adds up what the first one has left. */
+/* A collective waits on a stream that is captured then. The team's next collective, elsewhere, still follows it, also if the stream was
+ * released meanwhile: it sums the results of the first collective. */
 static void one_after_the_other(int goes, int blocking)
 {
     begin_sums();

@@ -1,4 +1,4 @@
-/* A PE whose heap is in GPU memory, and what it has of the driver: streams, pinned memory. For programs that make them themselves. */
+/* A PE whose heap is in GPU memory, and its resources from the driver: streams, pinned memory. For programs that create them themselves. */
 
 #ifndef DEVICE_PE_H
 #define DEVICE_PE_H

@@ -1,7 +1,7 @@
 /* Kernels that other compilers made, for the libcuda of fake_cuda.c, which is compiled with -DcuLaunchKernel=fake_cuLaunchKernel.
  *
- * A library is a cubin, in which the driver finds kernels and memory by their names. A launch waits for its stream, and calls what the
- * test has set, fake_launched. Functions that are asked for by cuGetProcAddress and are not here return NOT_SUPPORTED. */
+ * A library is a cubin, in which the driver finds kernels and memory by their names. A launch waits for its stream, and calls the test's
+ * function, fake_launched. Functions that are asked for by cuGetProcAddress and are not here return NOT_SUPPORTED. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>

@@ -305,7 +305,7 @@ static int32_t operate(const char *name, int again)
     exit(98);
 }
 
-/* Says what a call came to, and when. */
+/* Prints the result of a call, and the time. */
 static void say(int32_t status, int64_t noticed)
 {
     int64_t died = 0;

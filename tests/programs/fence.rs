@@ -41,7 +41,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A line's code: without a comment, and without what stands in quotes.
+/// A line's code: without a comment, and without the contents of strings.
 fn code(line: &str) -> String {
     let before = line.split("//").next().unwrap_or_default();
     before

@@ -68,7 +68,7 @@ void asymmetric(runtime &rt) {
         for (std::uintptr_t place : places)
             CHECK(end <= place || place + EACH * sizeof(std::int64_t) <= start);
         std::fill(later.back().begin(), later.back().end(), -1);
-        // Everybody's copies still hold what they held, PE 0's too: the others may still read them.
+        // The contents of all PEs' copies are unchanged, PE 0's too: the other PEs may still read them.
         if (me != 0) {
             const std::size_t i = (round * 37) % MANY;
             const std::int32_t from = (me + round) % n;

@@ -1,4 +1,4 @@
-//! How jobs end: who sent the signal that ended a PE, and what is left where a job cannot be started.
+//! How jobs end: the sender of the signal that ended a PE, and leftovers of a job that cannot be started.
 
 use nvshmemrs_tests::nobody::Nobody;
 use nvshmemrs_tests::{HANG, Output, compile_c, launcher, program, run, spawn};
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// A program's exit status when a call into nvshmemrs fails, see `programs/check.h`.
 const CALL_FAILED: i32 = 5;
 
-/// Runs `programs/left.c` with three PEs; what PE 1 becomes are the last words.
+/// Runs `programs/left.c` with three PEs; PE 1 executes the command of the last words.
 fn left(grace: &str, words: &[&str]) -> Output {
     let mut command = launcher(3, &["--grace", grace]);
     command.arg(compile_c(&program("left.c"))).args(words);

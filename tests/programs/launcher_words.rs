@@ -1,4 +1,4 @@
-//! No silence and no noise: names that nothing reads, a finalize that is missing, and what the tools say about their own options.
+//! Warnings where they are due and only there: unknown settings, a missing finalize, and the tools' help on their own options.
 
 use nvshmemrs::config::unknown::is_known;
 use nvshmemrs_tests::{

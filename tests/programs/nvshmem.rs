@@ -84,7 +84,7 @@ fn with_gpus(mut command: Command, devices: &str) -> Command {
     command
 }
 
-/// The second stage takes the GPU that the program has chosen by then, whatever the others have done.
+/// The second stage takes the GPU that the program has chosen by then, regardless of the other PEs' choices.
 #[test]
 fn init_has_two_stages_where_there_are_gpus() {
     let program = NVSHMEM.compiled("stages.c", "stages", &[]);

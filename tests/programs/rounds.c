@@ -1,4 +1,4 @@
-/* Makes and frees something again and again, and says what the process has afterwards that it did not have when it was warm.
+/* Creates and frees a resource again and again, and prints the growth of the process since the end of its warm-up.
  *
  * Arguments: WHAT ROUNDS. One line for each process: "WHAT: ROUNDS rounds in SECONDS s: resident 1200 -> 1204 KiB, ..." */
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use syn::{Fields, Item, Type};
 
-/// Where types may be that shared memory is seen as: for fuzz targets; the control block; and what kernels of the program's report, which
+/// Files that may define types for shared memory: for fuzz targets; the control block; and the reports of the program's kernels, which
 /// the host only reads.
 const VIEWS: [&str; 5] = [
     "crates/job/src/block/corrupt.rs",

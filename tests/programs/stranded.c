@@ -1,4 +1,4 @@
-/* PE 1 cannot go on with what all PEs do together, or does something else: the others get an error that names it, instead of waiting for it.
+/* PE 1 cannot take part in a collective, or calls something else: the others get an error that names PE 1, instead of waiting for it.
  *
  * The argument says what they do, see `main`. A driver that fails is the stand-in for libcuda (fake_cuda.c), which is told so by
  * `fake_cuda_fail`. Each PE says what it has got; the test knows what that should be. Deadlines (NVSHMEMRS_TIMEOUT) are status 16, which nobody
@@ -136,7 +136,7 @@ static void reduction_on_stream(const char *call) {
     else NAMED(nvshmemrs_stream_synchronize(stream));
 }
 
-/* The others wait for the stream with the driver: it comes to its end all the same, and what follows says why. */
+/* The others wait for the stream with the driver: the stream completes all the same, and the next call returns the error. */
 static void reduction_waited_for_by_the_driver(void) {
     nvshmemrs_stream_t stream = new_stream();
     if (me == CULPRIT) {
@@ -251,7 +251,7 @@ static void destroys(void) {
     CHECK(nvshmemrs_finalize(rt));
 }
 
-/* All stay until the others have what they should: that one of them calls finalize would end their calls, too. */
+/* All PEs stay until the others have their results: a PE that calls finalize would end their calls, too. */
 static void stay(void) {
     int64_t *done = words + 2 * COUNT + 1, one = 1;
     if (me == CULPRIT) fail(NULL);

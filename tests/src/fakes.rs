@@ -28,7 +28,7 @@ pub fn with_fakes(command: &mut Command) -> &mut Command {
     command
 }
 
-/// A folder of this test program's beside the compiled programs, with what `fill` puts into it in place of what it had.
+/// A folder of this test program's beside the compiled programs, with the files of `fill` in place of its former contents.
 fn made(name: &str, fill: fn(&Path)) -> PathBuf {
     let own = env::current_exe().expect("the test program's name");
     let own = own.file_name().expect("the test program's name");

@@ -90,7 +90,7 @@ impl Site {
     }
 }
 
-/// The findings in what a job wrote to standard error.
+/// The findings in a job's standard error.
 #[track_caller]
 pub fn findings(stderr: &str) -> Vec<Finding> {
     let mut found = Vec::new();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// PEs on one of the hosts that this machine plays, and what only they have in their environment.
+/// PEs on one of the hosts that this machine plays, and the variables that only they have in their environment.
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {
     /// Its name.

@@ -52,7 +52,7 @@ impl Leftovers {
         }
     }
 
-    /// Panics if there is more by now: a file; a process that the jobs started since have started, with what it holds; a socket that
+    /// Panics if there are new resources: a file; a process of the jobs started since, with the resources that it holds; a socket that
     /// no process holds.
     #[track_caller]
     pub fn assert_none_new(&self) {

@@ -126,7 +126,7 @@ pub fn spawn(command: &mut Command) -> Running {
     }
 }
 
-/// Runs a command to its end without input; panics, with what it wrote, when that takes longer than
+/// Runs a command to its end without input; panics, with the command's output, when that takes longer than
 /// `timeout`.
 #[track_caller]
 pub fn run(command: &mut Command, timeout: Duration) -> Output {
@@ -195,7 +195,7 @@ impl Running {
         }
     }
 
-    /// Waits for its end; panics, with what it wrote, when that takes longer than `timeout`.
+    /// Waits for its end; panics, with its output, when that takes longer than `timeout`.
     #[track_caller]
     pub fn wait(mut self, timeout: Duration) -> Output {
         let start = Instant::now();

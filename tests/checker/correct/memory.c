@@ -5,7 +5,7 @@
 
 enum { ROUNDS = 5, WORDS = 16 };
 
-/* A block grows while others have just put to it: realloc begins with a barrier, and keeps what is there. */
+/* A block grows while others have just put to it: realloc begins with a barrier, and keeps the block's contents. */
 static void put_then_realloc(void)
 {
     int64_t *block = zeroed(WORDS, sizeof *block), out[WORDS];
@@ -100,7 +100,7 @@ static void allocation_is_a_barrier(void)
     give_back(inbox);
 }
 
-/* free of one block orders what was put to another. */
+/* free of one block orders puts to another block. */
 static void free_is_a_barrier(void)
 {
     int64_t *inbox = zeroed(1, sizeof *inbox), value;
@@ -118,7 +118,7 @@ static void free_is_a_barrier(void)
     give_back(inbox);
 }
 
-/* Blocks of changing sizes in a loop; what is fresh is zero, and may be written by anybody at once. */
+/* Blocks of changing sizes in a loop; a new block is zero, and any PE may write to it at once. */
 static void calloc_and_free(void)
 {
     for (int round = 1; round <= 3 * ROUNDS; round++) {

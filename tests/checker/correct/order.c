@@ -113,7 +113,7 @@ static void histogram(void)
     give_back(bins);
 }
 
-/* Random updates by exclusive or, done twice, leave what was there. */
+/* Random updates by exclusive or, done twice, restore the initial values. */
 static void gups(void)
 {
     enum { TABLE = 32, UPDATES = 60 };
@@ -421,7 +421,7 @@ static void lock_nbi(void)
     give_back(old);
 }
 
-/* Leaders are found by compare_swap; the others learn who by fetch. */
+/* Leaders are elected by compare_swap; the other PEs learn the leader by fetch. */
 static void election(void)
 {
     uint64_t *leader = zeroed(1, sizeof *leader), *speech = zeroed(WORDS, sizeof *speech), old, text[WORDS];

@@ -1,4 +1,4 @@
-/* Correct programs with streams: what they do to one place is ordered, each time by other means. Nothing may be said of them. */
+/* Correct programs with streams: accesses to one place are ordered, each time by other means. The checker must report nothing. */
 
 #include "scenario.h"
 #include <stdatomic.h>
@@ -233,7 +233,7 @@ static void sums_on_a_stream(void)
     give_back(row);
 }
 
-/* Blocks come and go while others are used; what is freed is never used again, and new blocks are as they should be. */
+/* Blocks are allocated and freed while others are used; a freed block is never used again, and new blocks are zero. */
 static void blocks_come_and_go(void)
 {
     int64_t *kept = zeroed(64, sizeof *kept);

@@ -6,7 +6,7 @@ use num_complex::{Complex32, Complex64};
 use nvshmemrs::{Element, Op, Pe, Result, Runtime, SymArray, SymSlice, Team};
 use std::fmt::Debug;
 
-/// Two arrays of a team's collectives, and what they hold before each.
+/// Two arrays of a team's collectives, and their contents before each collective.
 struct Buffers<'a, T: Element> {
     rt: &'a Runtime,
     team: Team,

@@ -61,7 +61,7 @@ impl Drop for Program {
     }
 }
 
-/// Words that the calls below borrow one after the other; what is submitted to a stream of the GPU is called at once.
+/// Words that the calls below borrow one after the other; a function that is submitted to a stream of the GPU is called at once.
 #[derive(Clone, Copy)]
 struct Words(*mut u64);
 
@@ -202,8 +202,8 @@ unsafe extern "C" fn gate(open: *mut c_void) {
     }
 }
 
-/// A get whose turn has come may still be held up, by what another thread puts on the stream just then. It ends by its limit, and what it
-/// has given up on does not write to the slice later.
+/// A get whose turn has come may still be delayed by work that another thread puts on the stream just then. The get ends by its limit, and
+/// the abandoned copy does not write to the slice later.
 fn held_up(
     rt: &Runtime,
     stream: &Stream,

@@ -209,12 +209,12 @@ pub(crate) fn table() -> String {
     text
 }
 
-/// Runs every test that these PEs can run, and gives what was counted, in words, on PE 0.
+/// Runs every test that these PEs can run, and returns the counts, in words, on PE 0.
 ///
 /// Collective over WORLD.
 pub(crate) fn run_all(rt: &Runtime, rounds: usize) -> Result<String> {
     let bench = Bench::new(rt)?;
-    // ThreadSanitizer knows no fences, and takes what one orders for a race.
+    // ThreadSanitizer knows no fences, and reports accesses that a fence orders as a race.
     let fences = std::env::var_os("LITMUS_WITHOUT_FENCES").is_none();
     let fenced = |test: &Litmus| test.program.contains("fence;") || test.program.contains("quiet;");
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A job for the models: what lies in mapped memory, the kernel and the clock are stood in for; the rest is the core's code.
+//! A job for the models: stand-ins replace mapped memory, the kernel and the clock; the rest is the core's code.
 
 use super::sync::Ordering::*;
 use super::sync::{
@@ -459,7 +459,7 @@ impl Inner {
         None
     }
 
-    /// Mirrors `wait_long` of wait.rs without its naps: looks, and checks what may end a wait.
+    /// Mirrors `wait_long` of wait.rs without its timed sleeps: polls, and checks the conditions that may end a wait.
     fn wait<T>(
         &self,
         wait: Wait,

@@ -90,7 +90,7 @@ struct Collectives {
     if (wrong) atomicAdd(failures, 1);
 }
 
-// Messages round and round: whoever sees the signal sees the data, in every scope.
+// Messages around a ring: a PE that sees the signal sees the data, in every scope.
 [[maybe_unused]] __global__ static void messages(State s, int *dest, int *source, u64 *signal, int n, int rounds, int scope, int *failures) {
     int wrong = 0, to = (s.my_pe + 1) % s.n_pes;
     for (int round = 1; round <= rounds; round++) {
@@ -181,7 +181,7 @@ static void of_teams() {
 #endif
 
 #ifdef GRAPHS
-// Puts with a signal, which the neighbour waits for, and adds up what all have. The signal counts the launches.
+// Puts with a signal, which the neighbour waits for, and sums the contributions of all PEs. The signal counts the launches.
 __global__ static void step(State s, int *dest, int *source, u64 *signal, long *sum, int n, int *failures) {
     int to = (s.my_pe + 1) % s.n_pes;
     __shared__ int round;

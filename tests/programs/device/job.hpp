@@ -1,4 +1,4 @@
-// A PE of a job on host memory, with what kernels get of it.
+// A PE of a job on host memory, with the state that kernels receive.
 #pragma once
 
 #include <nvshmemrs.h>
@@ -50,7 +50,7 @@ struct Pe {
         return (T *)place;
     }
     void barrier() { call(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD)); }
-    // Kernels get what `state` says now.
+    // Hands the current `state` to kernels.
     void give_state() const {
 #ifdef NVSHMEM_NAMES
         const char *why;

@@ -131,8 +131,8 @@ static void in_place() {
     }
 }
 
-// Small reductions, one right after the other, with mail and in a slot without: each gets what belongs to it, also what other threads of the group
-// have written, and the source may be written at once.
+// Small reductions, one right after the other, with mail and in a slot without: each reduces its own operands, also those that other threads of the
+// group have written, and the source may be overwritten at once.
 static void small(const char *name, unsigned slot) {
     const int COUNT = 7, TIMES = 6;
     int *data = pe.array<int>(COUNT);

@@ -1,4 +1,4 @@
-// Kernels that call every wait and test, in every type; `what` says which function. lists.hpp has the types.
+// Kernels that call every wait and test, in every type; `what` selects the function. lists.hpp has the types.
 #pragma once
 
 #include "rma.cuh"
@@ -67,7 +67,7 @@ __global__ void about(State state, unsigned long *signal, int *numbers, char *na
     CALL_X(signal_counted_reset, state, signal);
 }
 
-// Where the job stands, for whoever asks in a kernel.
+// Queries of the job from a kernel.
 __global__ void queries(State state, const void *symmetric, int pe, long *result, void **places) {
     result[0] = CALL(my_pe, state);
     result[1] = CALL(n_pes, &state);

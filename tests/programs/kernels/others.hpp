@@ -1,7 +1,7 @@
 // Reductions from a file; errors; the kernels that concern one PE.
 
-// A file of words: n, count, dtype, op, operation, alignment; then the members' sources. To the results: what the members get from the
-// kernel with flags, then from the direct one.
+// A file of words: n, count, dtype, op, operation, alignment; then the members' sources. The results file: the members' results from the
+// kernel with flags, then from the direct kernel.
 static void fold_cases(const char *cases, const char *results) {
     std::ifstream in(cases, std::ios::binary);
     std::ofstream out(results, std::ios::binary);
@@ -123,7 +123,7 @@ static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
     check(Bytes(job.part(1), job.part(1) + job.stride) == before, "a destroyed team writes");
 }
 
-// A member that says what it does instead ends the others' next collective; its own epoch is not counted.
+// A member that announces another operation ends the others' next collective; its own epoch is not counted.
 static void finalize_notice(const Kernel &called) {
     Job job(3, 64 << 10, 1024);
     std::vector<std::thread> streams;
@@ -203,7 +203,7 @@ static void comparisons(u32 dtype, std::vector<T> values) {
         }
 }
 
-// Waits and tests of several elements, against what a loop finds; a thread of the host makes them true.
+// Waits and tests of several elements, against the result of a loop; a host thread fulfils the conditions.
 static void waits(u32 mode, bool test, bool vector, u32 seed) {
     std::mt19937 random(seed);
     u64 count = 1 + random() % 150;

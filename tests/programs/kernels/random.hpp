@@ -223,7 +223,7 @@ class Draw {
         });
     }
 
-    // Sums of 32-bit integers and of floats, which show the order; what the types do is compared with the host's in `fold`.
+    // Sums of 32-bit integers and of floats, which show the order; the types' arithmetic is compared with the host's in `fold`.
     void reduction() {
         static const u32 OPERATIONS[] = {REDUCE, REDUCESCATTER, INSCAN, EXSCAN};
         u32 operation = OPERATIONS[below(4)];

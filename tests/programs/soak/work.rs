@@ -1,4 +1,4 @@
-//! Operations drawn by lot, on teams drawn by lot, with the suite's scenarios, which know what must come out.
+//! Operations drawn by lot, on teams drawn by lot, with the suite's scenarios, which compute the expected results.
 
 use crate::draw::Lot;
 use nvshmemrs::{Dtype, Result, Runtime, Stream, SymArray, with_dtypes};
@@ -144,8 +144,8 @@ impl<T: Scenarios> Task<T> {
         Task::make(rt, shape, lot)
     }
 
-    /// As [`draw`](Task::draw), another team than that of `shape`, and none of a team that has a parent of its own: there who is no
-    /// member destroys the parent, and so waits for the members.
+    /// As [`draw`](Task::draw), another team than that of `shape`, and none of a team that has a parent of its own: there a PE that
+    /// is no member destroys the parent, and so waits for the members.
     fn draw_flat(rt: &Runtime, lot: &mut Lot, shape: Option<Shape>) -> Result<Task<T>> {
         loop {
             let other = draw_shape(rt, lot);

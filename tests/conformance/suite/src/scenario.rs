@@ -1,4 +1,4 @@
-//! The scenarios that every element type has, with their arguments: what a program that draws them by lot asks for.
+//! The scenarios that every element type has, with their arguments, for a program that draws them by lot.
 
 use crate::context::Context;
 use crate::reductions::Kind;

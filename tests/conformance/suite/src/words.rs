@@ -5,8 +5,8 @@ use crate::values::Value;
 use nvshmemrs::{AtomicElement, AtomicInteger, Cmp, Pe, Result, Runtime, SymElement, WaitElement};
 use std::sync::Arc;
 
-/// Sets the neighbour's word to `start`, lets `operation` work on it, and checks what it gives, what the word is then on its own PE, and
-/// what lies beside it.
+/// Sets the neighbour's word to `start`, applies `operation` to it, and checks the result, the word's new value on its own PE, and
+/// the words beside it.
 fn step<T: Value>(
     c: &mut Context<'_, T>,
     name: &'static str,
