@@ -40,7 +40,7 @@ def execute(notebook: Any, timeout: int = 120) -> None:
     CellExecutionError with the text of the cell.
     """
     with tempfile.TemporaryDirectory() as folder:
-        # The files of ipyparallel go there. A PE that waits for one that failed gets an error, too.
+        # ipyparallel keeps its files there. A PE that waits for a failed PE gets an error, too.
         environment = {"IPYTHONDIR": folder, "NVSHMEMRS_TIMEOUT": str(timeout / 2), **os.environ}
         client = nbclient.NotebookClient(notebook, timeout=timeout, record_timing=False)
         client.execute(env=environment, cwd=folder)

@@ -5,7 +5,7 @@
 #define PROGRAM "misuse"
 #include "common.h"
 
-// `call` must come to `wanted`, and the message must have both words in it: the names are those of C.
+// `call` must return `wanted`, and the message must have both words in it: the names are those of C.
 static void expect_error(int32_t status, int32_t wanted, const char *word, const char *value, const char *call) {
     const char *text = nvshmemrs_last_error();
     if (status != wanted || !strstr(text, word) || !strstr(text, value)) {

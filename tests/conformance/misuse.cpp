@@ -33,7 +33,7 @@ void must(Status status, const char *call) {
     }
 }
 
-// `call` must come to `wanted`, and the message must have both words in it: the names are those of C++.
+// `call` must fail with `wanted`, and the message must have both words in it: the names are those of C++.
 void expect(Status status, Status wanted, const std::string &word, const std::string &value, const char *call) {
     const std::string text = ffi::last_error_in(ffi::Language::Cxx);
     if (status != wanted || text.find(word) == text.npos || text.find(value) == text.npos) {

@@ -149,7 +149,7 @@ contains
     stop 1, quiet=.true.
   end subroutine must
 
-  ! The call must come to `wanted`, and the message must have both words in it: the names are those of Fortran.
+  ! The call must return `wanted`, and the message must have both words in it: the names are those of Fortran.
   subroutine expect(status, wanted, word, value, what)
     integer(c_int32_t), intent(in) :: status, wanted
     character(*), intent(in) :: word, value, what

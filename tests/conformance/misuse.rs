@@ -93,7 +93,7 @@ pub(crate) fn run() -> Result<()> {
     refused(2, &["NVSHMEM_SYMMETRIC_SIZE", "free"], full);
     refused(1, &["count"], rt.array::<u64>(usize::MAX / 2));
 
-    // One PE alone does; the others learn of it.
+    // Only one PE makes the mistake; the other PEs get an error, too.
     if n > 1 {
         let culprit = format!("PE {last}");
         let odd = me == last;

@@ -86,7 +86,7 @@ contains
     done(len_trim(done) + 2:) = scenario
   end subroutine ran
 
-  ! The last call with `stat` and `errmsg` came to what it should.
+  ! The last call with `stat` and `errmsg` had the expected result.
   subroutine expect(status, errmsg, wanted, what)
     integer(c_int32_t), intent(in) :: status, wanted
     character(*), intent(in) :: errmsg, what

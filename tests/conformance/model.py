@@ -22,7 +22,7 @@ me = n = left = right = -1
 
 
 def expect(wanted: int, name: str, *arguments: Any) -> None:
-    """Calls the function of the library; it must come to `wanted`."""
+    """Calls the function of the library; its status must be `wanted`."""
     status = getattr(_ffi.lib, f"nvshmemrs_{name}")(*arguments)
     text = _ffi.lib.nvshmemrs_last_error().decode()
     assert status == wanted, f"PE {me} of {n}: {name}: status {status}, not {wanted}: {text}"

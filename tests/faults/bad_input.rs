@@ -1,5 +1,5 @@
 //! The table of bad input, `programs/bad_input.c`: each argument of each operation is wrong once. The API model says which
-//! arguments there are, so a new one that the table lacks fails here.
+//! arguments there are, so a new argument that the table lacks fails here.
 
 use nvshmemrs_generator::model::Api;
 use nvshmemrs_tests::{compile_c, launcher, program, run, workspace};

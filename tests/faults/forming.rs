@@ -87,7 +87,7 @@ fn who_waits_in_init_for_whom_is_seen_from_outside() {
         let words = [told[0], "): not in init (", "nothing has moved for 0.3 s"];
         words.iter().all(|word| text.contains(word)).then_some(())
     });
-    // It is not said again and again; where a PE came late to init, there may have been one before that.
+    // The message is not repeated; there may be an earlier message where a PE was late to init.
     assert!(job.stderr().matches("nothing has moved").count() <= 2);
     file.close().expect("nobody else takes the file away");
     job.wait(HANG).assert_code(BOOTSTRAP);
@@ -112,7 +112,7 @@ fn who_waits_for_pe_0_is_seen_from_outside() {
     job.wait(HANG).assert_code(BOOTSTRAP);
 }
 
-/// PE `victim` ends in this way after the others have come to init: how long it takes them to say so.
+/// PE `victim` ends in this way after the others have called init: returns the time until they report it.
 fn ends_early(victim: u32, how: &str, end: &str, status: i32) -> Duration {
     let script =
         format!("test $NVSHMEMRS_PE = {victim} && {{ sleep 0.3; {how}; }}; exec \"$0\" env");
@@ -152,7 +152,7 @@ fn a_pe_that_ends_before_init_ends_it_for_the_others() {
     before.assert_none_new();
 }
 
-/// Also where no launcher tells it, and PE 0 waits for somebody else.
+/// Also where no launcher reports the death, and PE 0 waits for another PE.
 #[test]
 fn a_pe_that_dies_while_another_one_maps_the_memory_is_named() {
     let id = job::unique_id();
@@ -203,7 +203,7 @@ fn a_program_in_the_background_may_join_after_its_shell() {
             output.assert_stdout(&format!("worked PE {pe} of 3\n"));
         }
         nvshmemrs_tests::rendezvous::until("end of PE 1", || (!file.exists()).then_some(()));
-        // It is gone.
+        // PE 1 has removed the file, so there is nothing to delete.
         let _ = file.keep();
     }
 }

@@ -1,5 +1,5 @@
 //! Hostile calls: random calls of every function of the C ABI with arguments that are wrong in every way that the types allow. Nothing
-//! crashes, hangs, writes where it must not, or leaves the job unusable, and every status is one that a caller can act on.
+//! crashes, hangs, writes where it must not, or leaves the job unusable, and a caller can act on every status.
 //!
 //! The program is generated from the API model, so a new function is called without anybody thinking of it, and an argument of a new
 //! kind fails the test until somebody says here what to pass. `NVSHMEMRS_HOSTILE_SEED` repeats a run, `NVSHMEMRS_HOSTILE_CALLS`
@@ -343,7 +343,7 @@ fn hostile(n: u32, calls: u64) {
     for (name, (succeeded, failed)) in &counts {
         good += succeeded;
         bad += failed;
-        // Shorter runs need not come to everything.
+        // Shorter runs need not reach every function.
         if calls >= 50_000 {
             assert!(succeeded + failed > 0, "{name} was never called");
             assert!(

@@ -48,7 +48,7 @@ fn connect(name: &str, count: usize, what: &str) -> ! {
     let mut streams: Vec<UnixStream> = (0..count)
         .map(|_| {
             let mut stream = UnixStream::connect_addr(&address(name)).expect("PE 0 listens");
-            // It may have hung up already.
+            // PE 0 may have closed the connection already.
             let _ = stream.write_all(first);
             stream
         })

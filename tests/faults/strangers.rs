@@ -73,7 +73,7 @@ fn another_user_is_named_when_somebody_is_missing() {
         "of user 65534, where user 0 runs the job",
     ];
     assert_refused(&outputs[0], BOOTSTRAP, &words);
-    // It tried many times; once is enough.
+    // The stranger tried many times, but the log names it only once.
     let told = outputs[0].stdout.matches("of user 65534").count();
     assert_eq!(told, 1, "{}", outputs[0].describe());
 }

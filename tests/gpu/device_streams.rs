@@ -199,7 +199,7 @@ fn streams_that_wait_do_not_hold_up_the_library() {
     }
 }
 
-/// As many streams wait as there are queues, so the library's own one does not come to its work.
+/// As many streams wait as there are queues, so the library's own stream makes no progress.
 #[test]
 fn what_waits_for_the_gpu_ends_within_its_limits() {
     for (part, n) in [("held", 2), ("held_finalize", 1), ("held_finalize", 2)] {

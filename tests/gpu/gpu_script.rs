@@ -104,7 +104,7 @@ fn what_hangs_is_ended_at_its_limit() {
     output.assert_stdout("  | begun\n");
 }
 
-/// It ends all that runs, which was on GPUs of its own.
+/// The script ends all running checks, each of which had GPUs of its own.
 #[test]
 fn an_interrupt_ends_checks_that_run_side_by_side() {
     let file = tempfile::NamedTempFile::new().expect("a file");

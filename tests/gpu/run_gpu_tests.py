@@ -94,7 +94,7 @@ class Runs:
             **check.env,
         }
         if program("device") in check.command:
-            # It asks for the heap it needs itself.
+            # This program requests the heap size that it needs.
             env.pop("NVSHMEM_SYMMETRIC_SIZE")
         start = time.monotonic()
         with tempfile.TemporaryFile() as said:

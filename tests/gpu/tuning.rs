@@ -117,7 +117,7 @@ fn the_users_file_is_found_and_can_be_left_out() {
     assert!(blocks(&without, DIRECT).is_none(), "{}", without.describe());
 }
 
-/// They would wait for each other for ever.
+/// The PEs would wait for each other for ever.
 #[test]
 fn pes_with_different_files_do_not_form_a_job() {
     let folder = scratch();

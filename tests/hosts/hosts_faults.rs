@@ -29,7 +29,7 @@ fn lies(what: &str, bytes: usize) -> Output {
     };
     let program = compile_c(&program("lies.c"));
     let words = [program.into(), bytes.to_string().into()];
-    // mpirun would end the other one before it has said anything. Within a machine Open MPI 4.1 copies all that is sent, also if less is
+    // mpirun would end the other PE before it has printed anything. Within a machine Open MPI 4.1 copies all that is sent, also if less is
     // received, unless it copies twice.
     let copies = ["--mca", "btl_vader_single_copy_mechanism", "none"];
     let options = [&["--enable-recovery"], &copies[..]].concat();
@@ -124,7 +124,7 @@ fn assert_late(output: &Output, pes: usize, words: &str) {
     assert_eq!(lines.count(), pes, "{words}\n{}", output.describe());
 }
 
-/// Whichever step of init a PE does not come to, because it has died or hangs, the others name it when the time is over.
+/// Whichever step of init a PE does not reach, because it has died or hangs, the other PEs name it at the time limit.
 #[test]
 fn a_pe_that_does_not_come_on_in_init_is_named_on_every_host() {
     thread::scope(|scope| {
@@ -310,7 +310,7 @@ fn a_host_that_is_cut_off_is_named_on_both_sides() {
         fs::read_to_string(name).unwrap_or_default()
     };
     let words = [compile_c(&program("cut.c")).into(), file.clone().into()];
-    // Dropping it ends mpirun, which goes on waiting for the other host.
+    // Dropping `running` ends mpirun, which would otherwise wait for the other host.
     let running = spawn(&mut cable.mpirun(&words));
     let until = |done: &dyn Fn() -> bool| {
         let start = Instant::now();

@@ -78,7 +78,7 @@ static void rounds(int count)
     }
 }
 
-/* The file appears whole: PE 0 writes another one and renames it. */
+/* The file appears whole: PE 0 writes another file and renames it. */
 static void hand_out(const char *file, const nvshmemrs_unique_id_t *id)
 {
     char fresh[4096];

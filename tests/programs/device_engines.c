@@ -238,7 +238,7 @@ static void differs(int32_t algorithm, int kind, const char *words)
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     make(stream, NVSHMEMRS_TEAM_WORLD, &on, &call);
     REFUSED(NVSHMEMRS_ERROR_MISMATCH, words, nvshmemrs_stream_synchronize(stream));
-    /* It stays. */
+    /* The error persists. */
     REFUSED(NVSHMEMRS_ERROR_MISMATCH, words, nvshmemrs_finalize(rt));
     leave();
 }

@@ -152,7 +152,7 @@ static void one_is_killed(int on_stream)
     snprintf(number, sizeof number, "PE %d", (int)(n - 1));
     if (!strstr(nvshmemrs_last_error(), number))
         FAIL("the error does not name %s", number);
-    /* It stays: nothing after it can be right. */
+    /* The error persists, because no later collective can succeed. */
     if (nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD) == NVSHMEMRS_SUCCESS)
         FAIL("the next barrier succeeds without PE %d", (int)(n - 1));
 }

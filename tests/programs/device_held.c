@@ -168,7 +168,7 @@ static int ends(const char *name, size_t at, uint64_t *host)
     double took = now_s() - start;
     CHECK(nvshmemrs_deadline_end(previous));
     const char *why = status ? nvshmemrs_last_error() : "success";
-    /* It begins with the operation: `put`. */
+    /* The message begins with the operation: `put`. */
     why += *why == '`';
     if (status == NVSHMEMRS_SUCCESS && took < limit && *name && !getenv("FAKE_CUDA_QUEUES"))
         return 1;
@@ -339,7 +339,7 @@ static void held_survivor(void)
         CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw[i]);
     CUDA(cuMemFreeHost, (void *), pinned_words);
     free(pages);
-    /* It has no good end, but it has one. */
+    /* Finalize fails, but it must not reach the deadline. */
     if (nvshmemrs_finalize(rt) == NVSHMEMRS_ERROR_TIMEOUT)
         FAIL("finalize: %s", nvshmemrs_last_error());
     leave();

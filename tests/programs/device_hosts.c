@@ -66,7 +66,7 @@ static void buffers(void)
                 all();
                 CHECK(nvshmemrs_get(rt, check, target, BYTES, pe));
                 compare(check, from, names[kind]);
-                /* It goes back where it came from. */
+                /* A get brings the data back to its source. */
                 memset(check, 0, BYTES);
                 to_there(memory, check);
                 if (later) {

@@ -177,7 +177,7 @@ static int32_t split(nvshmemrs_team_t *team)
 
 static uint32_t number_of(nvshmemrs_team_t team) { return (uint32_t)team; }
 
-/* It ends by a deadline on this PE, or because another one has left. */
+/* The call ends by a deadline on this PE, or because another PE has left. */
 static void left_half_way(int32_t status, const char *what)
 {
     if (status != NVSHMEMRS_ERROR_TIMEOUT && status != NVSHMEMRS_ERROR_TEAM_BROKEN)
@@ -202,7 +202,7 @@ static void given_up(int alone)
     else if (pe != 0)
         left_half_way(nvshmemrs_barrier(rt, team), "a barrier without PE 0");
     CHECK(nvshmemrs_deadline_end(previous));
-    /* It meets on the host. */
+    /* This barrier meets on the host. */
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     CHECK(nvshmemrs_team_destroy(rt, team));
 

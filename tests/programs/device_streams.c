@@ -393,7 +393,7 @@ static void pageable(void)
     cuda_stream_t raw = new_stream();
     nvshmemrs_stream_t stream = ours(raw);
     hold_up(raw, &door);
-    /* These return at once. */
+    /* These puts return at once. */
     CHECK(nvshmemrs_put(stream, small, few, sizeof few, pe));
     CHECK(nvshmemrs_put(stream, known, fixed, MANY * 8, pe));
     put_t late[] = {{stream, large, NULL, host, 0.3, 0}, {stream, large, signal, host, 0.3, 0}};

@@ -17,7 +17,7 @@
         exit(6);                                \
     } while (0)
 
-/* The call must come to this status, with these words. */
+/* The call must return this status, with these words in its message. */
 #define REFUSED(status, words, call)                                                                  \
     do {                                                                                              \
         int32_t status_ = (call);                                                                     \

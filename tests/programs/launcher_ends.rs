@@ -87,7 +87,7 @@ fn a_pe_that_executes_another_program_is_told_as_such() {
 #[test]
 fn what_another_program_ends_with_by_itself_is_its_own() {
     let how = "left the job by executing another program ('sh'), outside of nvshmemrs' waits";
-    // It ends when the launcher has seen that the others have: it has two children then, this one and the guard.
+    // PE 1 ends when the launcher has reaped the other PEs: the launcher has two children then, PE 1 and the guard.
     let alone =
         "while [ $(wc -w </proc/$PPID/task/$PPID/children) -gt 2 ]; do sleep 0.1; done; sleep 1";
     let output = left("60", &["sh", "-c", &format!("{alone}; exit 7")]);
@@ -153,7 +153,7 @@ fn a_signal_that_is_passed_on_is_told_as_such() {
     output
         .assert_code(143)
         .assert_stderr(&format!("was killed by signal 15 (SIGTERM); {passed_on}\n"));
-    // Another one's signal is another matter.
+    // A signal from another sender does not get this remark.
     let mut command = launcher(2, &[]);
     command.args(["sh", "-c", "echo ready; kill -TERM $$; sleep 600"]);
     let output = run(&mut command, HANG);

@@ -117,7 +117,7 @@ impl Moment {
             let said = lines.find_map(|line| line.strip_prefix(&tag));
             let said = said.unwrap_or_else(|| panic!("PE {pe} says nothing: {}", describe()));
             if said == "done" {
-                // Nobody needs a PE that has come to the last finalize.
+                // No PE needs a PE that has reached the last finalize.
                 let last = step == 3 * ROUNDS - 1;
                 assert!(last, "PE {pe} has not noticed: {}", describe());
                 continue;

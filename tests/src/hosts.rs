@@ -1,4 +1,4 @@
-//! Jobs on several hosts: `mpirun` starts them on this one, which plays several by `NVSHMEMRS_HOST_ID`.
+//! Jobs on several hosts: `mpirun` starts them on this host, which plays several by `NVSHMEMRS_HOST_ID`.
 
 use crate::bin;
 use std::ffi::OsString;

@@ -226,7 +226,7 @@ impl Running {
     }
 
     fn kill(&self) {
-        // It may just have ended; then there is nobody to kill.
+        // The process may just have ended; then there is nothing to kill.
         let _ = kill_process_group(pid_of(self.pid()), Signal::KILL);
     }
 }

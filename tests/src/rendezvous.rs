@@ -63,9 +63,9 @@ pub struct Socket {
     pub name: String,
 }
 
-/// The state of a socket that listens.
+/// The state of a listening socket.
 pub const LISTENS: &str = "01";
-/// The state of one that is connected.
+/// The state of a connected socket.
 pub const CONNECTED: &str = "03";
 
 /// All unix sockets with an abstract name.
@@ -182,7 +182,7 @@ pub const CHALLENGE: u8 = 1;
 pub const HELLO: u8 = 2;
 /// PE 0 hands out the memory.
 pub const WELCOME: u8 = 3;
-/// PE 0 turns somebody away.
+/// PE 0 refuses a connection.
 pub const REFUSAL: u8 = 7;
 
 /// The message of a process that found the socket but not the secret: it claims to be PE 2 of 3.

@@ -147,7 +147,7 @@ static void registered_buffers(void)
         }
         put(shared, out, sizeof out, right_of(me));
         CALL(nvshmemrs_put_nbi(rt, shared + WORDS, out, sizeof out, right_of(me)));
-        /* It keeps its contents, and a barrier comes first. */
+        /* Unregister begins with a barrier, and the buffer keeps its contents. */
         CALL(nvshmemrs_buffer_unregister(rt, symmetric));
         EXPECT(buffer[WORDS - 1] == round + left_of(me) * (WORDS - 1) && buffer[2 * WORDS - 1] == buffer[WORDS - 1]);
         free(buffer);
@@ -198,7 +198,7 @@ static void self_put_overlapping(void)
     give_back(ahead);
 }
 
-/* A put from a PE's own copy to the overlapping place of another one. */
+/* A put from a PE's own copy to the overlapping place of another PE. */
 static void shift_between_pes(void)
 {
     int64_t *row = zeroed(2 * WORDS, sizeof *row);

@@ -93,7 +93,7 @@ pub(super) fn all(rt: &Runtime) -> Result<()> {
     };
     say(rt, "borrowed slices");
     let program = Program::new(device);
-    // SAFETY: the program's stream outlives this one.
+    // SAFETY: the program's stream outlives the library's stream.
     let raw = unsafe { CudaStreamRef::from_raw(program.stream as u64) };
     let stream = rt.stream_from_cuda(raw)?;
     let mut pageable = vec![0_u64; MANY];

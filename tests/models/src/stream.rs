@@ -1,4 +1,4 @@
-//! Streams, whose `State` is another one.
+//! Streams, whose `State` is the models' own type.
 
 use super::super::sync::Ordering::*;
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn};

@@ -102,7 +102,7 @@ struct Collectives {
         if (threadIdx.x == 0) nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, round);
         __syncthreads();
         for (int i = threadIdx.x; i < n; i += blockDim.x) wrong += ((volatile int *)dest)[i] != round;
-        // Nobody puts the next round before this one is read.
+        // No PE puts the next round before this round has been read.
         nvshmemrs_barrier_all_block(s, 7);
     }
     if (wrong) atomicAdd(failures, 1);

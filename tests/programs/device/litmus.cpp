@@ -22,7 +22,7 @@ static int fresh(const int *data, int round) {
     return good;
 }
 
-// Data and a signal to the right neighbour; the source is written just before, each element by another thread than the one that copies it.
+// Data and a signal to the right neighbour; the source is written just before, each element by another thread than the thread that copies it.
 static void message(const char *test, int scope, bool nbi) {
     int *dest = pe.array<int>(N), *source = pe.array<int>(N);
     u64 *signal = pe.array<u64>(1);

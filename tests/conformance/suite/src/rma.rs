@@ -139,7 +139,7 @@ fn signal<T: Value>(c: &mut Context<'_, T>) -> Result<()> {
     let signal = Arc::clone(c.signal);
     c.queue(move |rt| rt.signal_op(signal.at(1)?, me as u64 + 3, SignalOp::Add, right))?;
     c.barrier()?;
-    // It wraps around.
+    // The signal's sum wraps around.
     check_signal(c, "signal add", left as u64 + 2)?;
     let signal = Arc::clone(c.signal);
     c.queue(move |rt| rt.signal_op(signal.at(1)?, me as u64 + 3, SignalOp::Set, right))?;

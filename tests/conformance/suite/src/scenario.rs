@@ -68,7 +68,7 @@ pub enum Scenario {
     Fold {
         /// Which one.
         kind: Kind,
-        /// With which operation; one that the type has.
+        /// The reduction's operation, which the type must have.
         op: Op,
         /// Elements of the result.
         len: usize,

@@ -201,7 +201,7 @@ fn listed(seed: u64, size: Pe, n: Pe) -> Vec<Pe> {
     order
 }
 
-/// Makes the shape's teams; the one that this PE is in, if any. Collective over the job.
+/// Creates the shape's teams; returns this PE's team, if any. Collective over the job.
 pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let config = || Ok(TeamConfig::default());

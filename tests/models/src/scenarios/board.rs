@@ -1,4 +1,4 @@
-//! The board: one slot, whose thread publishes one wait after another while somebody reads.
+//! The board: one slot, whose thread publishes one wait after another while another thread reads.
 
 use super::super::job::board::Board;
 use super::super::job::{Operation, Published, Target, Wait, job};

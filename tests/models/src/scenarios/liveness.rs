@@ -34,7 +34,7 @@ pub(crate) fn the_one_named_is_dead() {
     assert!(control.header().gone.load(Acquire) >= 1);
 }
 
-/// A PE ends inside finalize, or just before, while another one waits there: the wait ends either way.
+/// A PE ends inside finalize, or just before, while another PE waits there: the wait ends either way.
 pub(crate) fn a_death_around_finalize_strands_nobody() {
     let pes = job(2, 0);
     let (waiter, dying) = (Arc::clone(&pes[0]), Arc::clone(&pes[1]));
