@@ -20,7 +20,7 @@ LANGUAGES = {
     "triton": "import triton, triton.language",
 }
 MOST = 0.2
-"""What the import of a module may take over its language's, in s."""
+"""The time that the import of a module may take beyond its language's import, in s."""
 
 PROGRAM = """
 import time

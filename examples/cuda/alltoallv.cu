@@ -6,7 +6,7 @@ static const int MOST = 50;
 
 static __host__ __device__ int length(int from, int to) { return (from * 7 + to * 3) % MOST + 1; }
 
-// `lengths` and `places`: what this PE sends [n], then what it gets [n], twice.
+// `lengths` and `places`: of the data that this PE sends [n], then of the data that it receives [n], twice.
 __global__ void exchange(State state, long *dest, const long *source, long *lengths, long *places, int *status) {
     int me = nvshmemrs_my_pe(state), n = nvshmemrs_n_pes(state);
     for (int pe = threadIdx.x; pe < n; pe += blockDim.x) lengths[pe] = length(me, pe);

@@ -1,4 +1,4 @@
-// What the examples share: a PE whose heap kernels can use, and launches. With nvcc kernels run on GPUs; with a C++ compiler they run on
+// The code that the examples share: a PE whose heap kernels can use, and launches. With nvcc kernels run on GPUs; with a C++ compiler on
 // the CPU, and the heap is in host memory.
 #pragma once
 
@@ -45,7 +45,7 @@ struct Pe {
         call(nvshmemrs_init_attr_default(&attr));
 #ifdef __CUDACC__
         attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
-        // Else CUDA loads a kernel at its first launch. That takes milliseconds, and may wait for kernels that run.
+        // Otherwise CUDA loads a kernel at its first launch, which takes milliseconds and may wait for running kernels.
         setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 #endif
         call(nvshmemrs_init(&attr, &runtime));

@@ -2,7 +2,7 @@
 // the cells at their borders by puts with a signal, whether the neighbour is on the same PE or on another one.
 //
 // There is a copy of the cells for odd and one for even steps. A block is at most one step ahead of its neighbours, because it waits for
-// their cells of each step. So what it puts is never what a neighbour still reads.
+// their cells of each step. So a put never overwrites cells that a neighbour still reads.
 #include "example.hpp"
 
 static const int BLOCKS = 4, CELLS = 64, STEPS = 40, ROW = CELLS + 2;

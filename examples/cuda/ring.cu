@@ -1,6 +1,6 @@
 // A message goes round a ring of PEs. Each PE adds its number and one to every element before it passes the message on, all in one kernel.
 //
-// A block puts with a signal: whoever sees the signal sees the message.
+// A block puts with a signal: a PE that sees the signal sees the message.
 #include "example.hpp"
 
 static const int COUNT = 1000, ROUNDS = 5;

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Where CuTe writes what it keeps, which it asks when the first function is declared.
+# The folder in which CuTe keeps its files; CuTe asks for it when the first function is declared.
 KEPT = tempfile.TemporaryDirectory()
 os.environ["CUTE_DSL_DUMP_DIR"] = KEPT.name
 

@@ -156,7 +156,7 @@ contains
     end do
   end subroutine transpose_all
 
-  ! What PE 0 prints, and whether the potential is that of one process and solves the equation.
+  ! PE 0's output, and whether the potential is that of one process and solves the equation.
   subroutine report(u, seconds, ok)
     real(real64), intent(in) :: u(:, :), seconds
     logical, intent(out) :: ok

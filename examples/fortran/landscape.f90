@@ -333,7 +333,7 @@ contains
     did = [real(count, real64), real(steps, real64), halo_bytes, computing, sending, waiting]
   end subroutine simulate
 
-  ! What PE 0 prints, and whether the result is that of one process.
+  ! PE 0's output, and whether the result is that of one process.
   subroutine report(grid, table, map, cx, cy, residual, ok)
     type(nvshmemrs_real64_array2), intent(in) :: grid, table
     type(dem), intent(in) :: map

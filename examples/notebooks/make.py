@@ -24,7 +24,7 @@ NOTEBOOK = HERE / "tutorial.ipynb"
 def from_source() -> Any:
     """The notebook without output."""
     notebook = jupytext.read(SOURCE, fmt="py:percent")
-    del notebook.cells[0]  # what stands above the first cell is for ruff
+    del notebook.cells[0]  # the text above the first cell is for ruff
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         cell.metadata.clear()
@@ -40,7 +40,7 @@ def execute(notebook: Any, timeout: int = 120) -> None:
     CellExecutionError with the text of the cell.
     """
     with tempfile.TemporaryDirectory() as folder:
-        # The files of ipyparallel go there. A PE that waits for one that failed gets an error, too.
+        # ipyparallel keeps its files there. A PE that waits for a failed PE gets an error, too.
         environment = {"IPYTHONDIR": folder, "NVSHMEMRS_TIMEOUT": str(timeout / 2), **os.environ}
         client = nbclient.NotebookClient(notebook, timeout=timeout, record_timing=False)
         client.execute(env=environment, cwd=folder)

@@ -1,4 +1,4 @@
-"""What the examples with kernels share: NCCL beside them, times, and ``--plot FILE``.
+"""Helpers of the examples with kernels: NCCL for comparison, timing, and ``--plot FILE``.
 
 NCCL is that of torch, on GPUs. Where it cannot be, PE 0 says that it is left out, and why.
 """

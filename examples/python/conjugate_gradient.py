@@ -33,8 +33,8 @@ def conductivity(size: int, first: int, end: int) -> Points:
 
 
 def coefficients(size: int, first: int, end: int) -> list[Points]:
-    """What the row of the matrix has for the neighbours in the south, north, west and east: the
-    harmonic mean of the two conductivities."""
+    """The coefficients of the matrix row for the neighbours in the south, north, west and east:
+    the harmonic mean of the two conductivities."""
     k = conductivity(size, first - 1, end + 1)
     center = k[1:-1, 1:-1]
     around = k[:-2, 1:-1], k[2:, 1:-1], k[1:-1, :-2], k[1:-1, 2:]

@@ -1,4 +1,4 @@
-"""Shows a running job to Prometheus: what its PEs do, how full their heaps are, and what they move.
+"""Shows a running job to Prometheus: its PEs' operations, heap usage, and data transfers.
 
     NVSHMEMRS_TRAFFIC=1 nvshmemrs-run -n 4 -- python program.py &
     python exporter.py $! 9400

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""A sum around a ring inside of jit: each PE passes on to its right neighbour what it got from its left.
+"""A sum around a ring in jit: each PE passes its left neighbour's value to its right neighbour.
 
 On a GPU for each PE a Pallas kernel (Mosaic) stores to the neighbour's memory and signals it. Without
 GPUs the step is made of this library's operations. Without `--pallas` on a machine with GPUs set

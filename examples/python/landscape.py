@@ -356,7 +356,7 @@ def draw(dem: Dem, after: Host, n_pes: int, title: str, path: Path) -> None:
 
 
 def fail(message: str) -> int:
-    """Ends a program whose PEs all know that something is wrong: PE 0 says what, all finalize."""
+    """Ends a program in which all PEs know of an error: PE 0 prints the error, all PEs finalize."""
     if nvshmem.my_pe() == 0:
         print(f"landscape.py: {message}", file=sys.stderr)
     nvshmem.finalize()

@@ -51,7 +51,7 @@ def ring(rows: Any, arrived: Any, read: Any, begin: int, rounds: int) -> None:
         if cuda.threadIdx.x == 0:
             # The row that is received in was sent from in the turn before.
             shmem.signal_wait(read, GE, turn - 1)
-        # It begins with a meeting of the block, so all threads see what this one has waited for.
+        # put_signal_block begins with a barrier of the block, so all threads see the awaited data.
         shmem.put_signal_block(theirs, mine, arrived, turn, SET, right)
         if cuda.threadIdx.x == 0:
             shmem.signal_op(read, turn, SET, left)

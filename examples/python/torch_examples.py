@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""What the examples of torch.ops.nvshmemrs share: where they run, and NCCL beside them.
+"""Helpers of the examples of torch.ops.nvshmemrs: the device they run on, and NCCL to compare.
 
 With a GPU for each PE, they run there in bfloat16, and are measured. Without, they run on host
 memory in single precision.

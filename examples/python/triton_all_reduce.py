@@ -29,7 +29,7 @@ def one_shot(state, shared, x, out, n, BLOCK: tl.constexpr):
     for begin in range(first, n, step):
         at = begin + tl.arange(0, BLOCK)
         tl.store(shared + at, tl.load(x + at, mask=at < n), mask=at < n)
-    # A program loads what programs of its number have stored, so it waits for those only.
+    # A program loads the data of the programs with its number, so it waits for those only.
     nvt.barrier(ctx, 0)
     for begin in range(first, n, step):
         at = begin + tl.arange(0, BLOCK)
@@ -37,7 +37,7 @@ def one_shot(state, shared, x, out, n, BLOCK: tl.constexpr):
         for pe in range(0, ctx.n_pes):
             total += nvt.load(ctx, shared + at, pe, mask=at < n, other=0).to(tl.float32)
         tl.store(out + at, total.to(out.dtype.element_ty), mask=at < n)
-    # The next call overwrites what others still load.
+    # The next call overwrites data that other PEs may still load.
     nvt.barrier(ctx, 0)
 
 

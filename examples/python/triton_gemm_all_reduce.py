@@ -34,7 +34,7 @@ def gemm_all_reduce(
     across = N // BN
     down = M // BM
     tiles = down * across
-    # Tiles are dealt in runs, one for each PE; what is left goes to the last.
+    # Each PE gets one run of consecutive tiles; the last PE's run may be shorter.
     run = (tiles + n - 1) // n
     rows = tl.arange(0, BM)
     columns = tl.arange(0, BN)
@@ -121,7 +121,7 @@ def main():
         programs = min(tiles, 2 * torch.cuda.get_device_properties(0).multi_processor_count)
     options = dict(num_warps=4, num_stages=3) if GPUS else {}
 
-    # The inputs are this PE's own; what other PEs store to is symmetric.
+    # The inputs are this PE's own; the arrays that other PEs store to are symmetric.
     arguments = [nvt.wrap(array, symmetric=False) for array in (a, b)]
     arguments += [nvt.wrap(array) for array in (c, inbox, ready, done)]
 

@@ -116,7 +116,7 @@ def main():
     back = symmetric((choices, width), dtype)
     y = local(np.zeros((tokens, width)), dtype)
     options = dict(num_warps=8) if GPUS else {}
-    # What other PEs store to is symmetric; the rest is this PE's own.
+    # The arrays that other PEs store to are symmetric; the rest is this PE's own.
     inbox_, origin_, count_, back_ = map(nvt.wrap, (inbox, origin, count, back))
     x_, chosen_, gates_, weight_, y_ = (nvt.wrap(array, symmetric=False) for array in (*mine, weight, y))
 

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""What the examples in Triton share: where kernels run, and arrays there.
+"""Helpers of the examples in Triton: the device that kernels run on, and arrays there.
 
 With a GPU for each PE, kernels are compiled. Without, Triton's interpreter runs them on host memory.
 Import this module before Triton. With ``--plot FILE`` PE 0 draws the results, and on GPUs the times,
@@ -80,7 +80,7 @@ def read(array):
 
 
 def meet():
-    """A barrier of the host, after what the GPU has been given."""
+    """A barrier of the host, after the GPU has completed its work."""
     if GPUS:
         torch.cuda.synchronize()
     nvshmem.barrier(nvshmem.Teams.TEAM_WORLD)

@@ -3,7 +3,7 @@
  *
  * Each case is a line of JSON on standard output: PE, operation, bytes (of the whole buffer: a part is that by the number of PEs), how, and the
  * microseconds of one call in each round. How: "stream", many calls between two events; "graph", the same calls captured once and
- * replayed; "cpu", what it costs the calling thread to put one on an idle stream; "host", the blocking call. Every case's result is
+ * replayed; "cpu", the calling thread's time to put one call on an idle stream; "host", the blocking call. Every case's result is
  * checked; a wrong one ends the job. */
 #include "bench.h"
 

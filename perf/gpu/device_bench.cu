@@ -1,4 +1,4 @@
-// What the functions cost that kernels call: 2 PEs, a GPU each. Prints a line of JSON for each case, of PE 0, as run-gpu-bench --device reads
+// Times the functions that kernels call, on 2 PEs with a GPU each. PE 0 prints a line of JSON for each case, as run-gpu-bench --device reads
 // it. Work and loops are those of NVSHMEM's own device perftests, so that its figures can stand beside these. Results are checked.
 #include <nvshmemrs.h>
 

@@ -1,4 +1,4 @@
-"""run-gpu-bench --device: what the functions cost that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests.
+"""run-gpu-bench --device: times of the functions that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests.
 
 Our program is compiled here by nvcc. The perftests are compiled here, too, from a checkout of NVSHMEM's source that the caller names, against
 the NVSHMEM that Python's packages hold, unless the folder has the programs themselves; mpirun starts them. A side that cannot be built or
@@ -112,7 +112,7 @@ def build_perftests(source: Path, nvcc: str, package: Path, work: Path) -> dict[
 
 
 def peers(programs: dict[str, Path], package: Path, turns: int, limit: float) -> tuple[dict[str, list[tuple[str, int, float]]], list[str]]:
-    """What each command line of NVSHMEM's printed: names and figures; and those that failed."""
+    """The names and figures that each of NVSHMEM's command lines printed, and the command lines that failed."""
     env = {**os.environ, "NVSHMEM_MACHINE_READABLE_OUTPUT": "1", "NVSHMEM_BOOTSTRAP": "MPI", "NVSHMEM_REMOTE_TRANSPORT": "none", "NVSHMEM_DISABLE_NVLS": "1"}
     env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(package / "lib"), env.get("LD_LIBRARY_PATH")]))
     env["NVSHMEM_SYMMETRIC_SIZE"] = "1G"
@@ -141,7 +141,7 @@ def figure(found: dict[str, list[tuple[str, int, float]]], line: str, pattern: s
 
 
 def judge(title: str, value: float | None, peer: float | None, limit: float) -> tuple[str, str]:
-    """What is wanted of a row, and whether that is met; nothing where there is no figure."""
+    """The target of a row, and whether its figure meets the target; empty where there is no figure."""
     bandwidth, least = title.endswith("GB/s"), LEAST.get(title, 0.0)
     if least:
         return f"at least {least:g} GB/s", "" if not value else "met" if value >= least else "MISSED"

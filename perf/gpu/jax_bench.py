@@ -20,7 +20,7 @@ import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
 
 ROUNDS, CALLS = 9, 100
-# What is wanted of a size, as a share of psum's time.
+# The target for a size, as a share of psum's time.
 WANTED = {64 << 10: 0.7}
 sizes = [int(word) for word in sys.argv[1:]] or [1 << 10, 8 << 10, 64 << 10, 1 << 20, 16 << 20]
 

@@ -1,5 +1,5 @@
-/* NVSHMEM's side. Its host library is opened at run time, as it is in a Python package or a folder of NVIDIA's, so what is needed of its headers
- * is declared here: version 3's ABI, whose structures begin with a word of version and size. */
+/* NVSHMEM's side. Its host library is opened at run time, as it is in a Python package or a folder of NVIDIA's, so the parts of its headers
+ * that are needed are declared here: version 3's ABI, whose structures begin with a word of version and size. */
 #include "bench.h"
 
 #include <dlfcn.h>

@@ -66,7 +66,7 @@ def rows_of(side: str, lines: list[dict], words: list[str]) -> list[dict]:
 
 
 def beside(lines: list[dict], theirs: dict[str, float]) -> list[dict]:
-    """The same rows once more, beside NVSHMEM4Py's figures. What is wanted was said before."""
+    """The same rows once more, beside NVSHMEM4Py's figures. The targets are left out: the first rows show them."""
     peers = {row: ["NVSHMEM4Py's kernel", value] for row, value in theirs.items()}
     found = [line for line in lines if line["row"] in peers]
     return [{**line, "peer": peers[line["row"]], "most": None, "least": None, "note": ""} for line in found]
@@ -112,7 +112,7 @@ def picture(shares: list[tuple[str, str, float]], file: Path) -> str:
 
 
 def imports(python: str, env: dict[str, str]) -> list[dict]:
-    """What importing each module takes over its language."""
+    """The time that importing each module takes beyond importing its language."""
     import import_time
 
     rows = []

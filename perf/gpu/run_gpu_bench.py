@@ -58,7 +58,7 @@ print(n.value)
 
 
 def python_finds(code: str, python: str) -> str:
-    """What a line of Python prints; nothing if it fails."""
+    """The output of a line of Python; empty if the line fails."""
     found = subprocess.run([python, "-c", code], capture_output=True, text=True)
     return found.stdout.strip() if found.returncode == 0 else ""
 
@@ -93,7 +93,7 @@ def with_package() -> str:
 
 
 def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, words: list[str] | None = None) -> tuple[list[dict], str]:
-    """The lines of a side with `n` PEs, and why it did not come through. `words` gets what it said otherwise."""
+    """The lines of a side with `n` PEs, and the reason of a failure. `words` receives the rest of the side's output."""
     env = {
         **os.environ,
         **OFF,
@@ -211,7 +211,7 @@ def others(results: dict[str, dict], n: int) -> None:
 
 
 def targets(results: dict[str, dict], n: int) -> list[dict]:
-    """What we want to reach, and what we have reached."""
+    """The targets, and the results that are compared with them."""
 
     def us(side: str, op: str, size: int, how: str = "stream") -> float | None:
         case = results.get(side, {}).get((how, op, size))

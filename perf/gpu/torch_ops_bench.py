@@ -89,7 +89,7 @@ def reduce(n):
 
 
 def host_time(call, calls=400):
-    """What putting one call on a stream costs the CPU."""
+    """The CPU time that it takes to put one call on a stream."""
     times = []
     for _ in range(12):
         meet()

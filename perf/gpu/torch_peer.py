@@ -61,7 +61,7 @@ pools: list[torch.cuda.MemPool] = []
 
 
 def cases(words: int, memory: list[torch.Tensor]):
-    """Of NCCL: name, whether the buffer is in parts, the call, its destination, and what that is afterwards."""
+    """NCCL's collectives: name, whether the buffer is in parts, the call, its destination, and the destination's contents afterwards."""
     part = words // n
     source, whole, other = (buffer[:words] for buffer in memory)
     source.copy_(values(me, 0, words))

@@ -215,7 +215,7 @@ def move(kernel, name, me, n):
 
 
 def symmetric_memory(words):
-    """torch's one-shot and two-shot all-reduce of symmetric memory, or what they cannot."""
+    """torch's one-shot and two-shot all-reduce of symmetric memory, or the reason why they are not available."""
     import torch.distributed._symmetric_memory as symm_mem
 
     group = dist.group.WORLD.group_name

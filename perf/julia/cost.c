@@ -1,4 +1,4 @@
-/* What a put of 8 bytes costs in C, for cost.jl: nanoseconds, the best of some batches, after the word "put8". */
+/* Times a put of 8 bytes in C, for cost.jl: prints nanoseconds, the best of some batches, after the word "put8". */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>

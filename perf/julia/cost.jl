@@ -1,5 +1,5 @@
-# What a put of 8 bytes costs in Julia and in C, in turn on this machine, and what a loop over a symmetric array costs beside one
-# over an Array. The C program is compiled here.
+# Times a put of 8 bytes in Julia and in C, in turn on this machine, and a loop over a symmetric array against a loop
+# over an Array. This program compiles the C program.
 #
 #     NVSHMEMRS_LIBRARY=$PWD/target/release/libnvshmemrs.so julia --project=bindings/julia perf/julia/cost.jl
 

@@ -135,7 +135,7 @@ fn wait(child: &Child, deadline: Instant) -> Result<bool> {
 
 /// Ends a launcher, which ends its PEs: by SIGTERM, then by SIGKILL.
 fn end(child: &mut Child) -> Result<()> {
-    // It fails if the launcher has ended.
+    // The signal cannot be sent if the launcher has ended.
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
     let asked = Instant::now();
     while asked.elapsed() < GRACE {

@@ -1,5 +1,5 @@
 /*
- * Collectives over all PEs. `bytes` is what one PE gives to each, as in the OSU benchmarks.
+ * Collectives over all PEs. `bytes` is the length that one PE contributes for each PE, as in the OSU benchmarks.
  *
  * The members of a broadcast or a scan need not wait for each other, so a sync follows each and is timed with it.
  */

@@ -1,4 +1,4 @@
-/* What an operation to a PE of another host costs, and what MPI's own cost: compiled once against each (WITH_MPI). Each line of the output
+/* Times operations to a PE of another host, and MPI's own operations: compiled once against each (WITH_MPI). Each line of the output
  * is a name and the median of 5 batches in microseconds of one call. The results of nvshmemrs are checked. */
 
 #include <stdint.h>

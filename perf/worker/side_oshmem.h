@@ -1,4 +1,4 @@
-/* The operations of nvshmemrs-perf's worker on OpenSHMEM 1.4, which is what Open MPI 4.1's OSHMEM offers. */
+/* The operations of nvshmemrs-perf's worker on OpenSHMEM 1.4, the version of Open MPI 4.1's OSHMEM. */
 #ifndef PERF_OSHMEM_H
 #define PERF_OSHMEM_H
 
@@ -7,8 +7,8 @@
 #include <shmem.h>
 
 /*
- * A collective may start while another PE still leaves the one before it, so two sets of work arrays take turns: all
- * PEs have left the call before the last one. That does not hold for broadcast, which a sync follows.
+ * A collective may start while another PE still leaves the previous call, so two sets of work arrays take turns: all
+ * PEs have left the call before the previous one. Broadcast gives no such guarantee, so a sync follows it.
  */
 static long sync_arrays[2][SHMEM_SYNC_SIZE];
 static long broadcast_sync[SHMEM_BCAST_SYNC_SIZE];
@@ -153,7 +153,7 @@ static inline int64_t bench_compare_swap64(int64_t *dest, int64_t cond, int64_t 
     return shmem_long_atomic_compare_swap((long *)dest, cond, value, pe);
 }
 
-/* Collectives over all PEs, in units of 8 bytes. What a broadcast leaves in `dest` on the root is not defined. */
+/* Collectives over all PEs, in units of 8 bytes. After a broadcast, the contents of `dest` on the root are undefined. */
 
 static inline void bench_broadcast(void *dest, const void *source, size_t bytes, int root)
 {

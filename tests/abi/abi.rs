@@ -197,7 +197,7 @@ fn the_header_alone_is_cxx17() {
     header_alone("c++", "-std=c++17", "cpp");
 }
 
-/// Runs `programs/quiet.c`; gives what came out on standard output and standard error.
+/// Runs `programs/quiet.c`; returns its standard output and standard error.
 #[track_caller]
 fn said(program: &Path, args: &[&str], variables: &[(&str, &str)]) -> (String, String) {
     let mut command = job::clean(program);

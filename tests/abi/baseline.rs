@@ -1,8 +1,8 @@
 //! The C ABI against a committed one, `baseline.abi`: every function with its arguments, every struct and every number that a program
-//! may have been compiled with. What is new there is no change; what is gone or different breaks such a program.
+//! may have been compiled with. An addition breaks no program; a removed or changed item breaks programs that use it.
 //!
 //! The library has no debug information, and Rust's would say nothing of C's types. So a library of stubs is made from the header;
-//! that the real one exports what the header declares is seen to by another test.
+//! another test ensures that the real library exports all functions that the header declares.
 
 use super::statements;
 use nvshmemrs_tests::{HANG, Output, left_out, run, workspace};
@@ -113,7 +113,7 @@ fn the_baseline_has_all_of_the_header() {
     );
 }
 
-/// A change of the header's text, and what it is reported as; nothing where it breaks no program.
+/// A change of the header's text, and its report; the report is empty where the change breaks no program.
 struct Planted {
     from: &'static str,
     to: &'static str,

@@ -70,7 +70,7 @@ fn functions() -> Vec<Function> {
     api.functions
 }
 
-/// A low layer: where a function is declared, and what its documentation must have.
+/// A low layer: where a function is declared, and the required contents of its documentation.
 struct Documented {
     file: &'static str,
     /// The text before and after the name without `nvshmemrs_`.
@@ -235,7 +235,7 @@ fn doxygen_finds_no_fault() {
     assert_eq!(output.stderr, "", "{}", output.describe());
 }
 
-/// The words of all files of a folder but one: what a typed layer calls of the low one.
+/// The words of all files of a folder but one: the low layer's functions that a typed layer calls are among them.
 #[track_caller]
 fn words_of_layer(folder: &str, low_layer: &str) -> (BTreeSet<String>, String) {
     let mut text = String::new();

@@ -72,9 +72,9 @@ fn headers() -> Vec<Header> {
         of_c("nvshmemx.h", "", OLD, &[]),
         of_c("nvshmem_host.h", "", OLD, &[]),
         of_c(host, "", CXX, KERNELS),
-        // The one before includes it.
+        // The previous header includes this one.
         of_c("nvshmemrs_device.cuh", host, &[], KERNELS),
-        // Those for nvcc, which other compilers take behind the host's.
+        // The headers for nvcc, which other compilers accept after the host's header.
         of_c("nvshmemrs_tile.cuh", host, CXX, KERNELS),
         of_c("nvshmemrs_qp.cuh", host, CXX, KERNELS),
         // nvshmem.h includes it behind the host's.
@@ -160,7 +160,7 @@ fn program(header: &Header) -> String {
         text += &include(header.before);
     }
     text += &itself;
-    // The one that is no header has functions, which may be there once.
+    // A C file is no header: it defines functions, which must appear only once.
     if path.extension().is_some_and(|extension| extension != "c") {
         text += &itself;
     }

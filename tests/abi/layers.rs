@@ -70,7 +70,7 @@ const ABOVE_KINDS: [&str; 4] = [
     "core/crates/vocabulary/src",
 ];
 
-/// Where they may be named there: init reads what it was told, one place puts a runtime together, and the library gives public items on.
+/// Where they may be named there: init reads its arguments, one place puts a runtime together, and the library re-exports public items.
 const MAY_NAME_KINDS: [&str; 4] = [
     "core/crates/vocabulary/src/config/mod.rs",
     "core/src/runtime/attributes.rs",

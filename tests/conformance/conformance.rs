@@ -387,7 +387,7 @@ fn page() -> (PathBuf, [String; 3]) {
     (file, parts.map(String::from))
 }
 
-/// The tests above compare what they have run with the page. This one sees that the page has nothing besides: no program, language or
+/// The tests above compare their runs with the page. This test ensures that the page lists nothing else: no program, language or
 /// number of PEs that no test runs.
 #[test]
 fn the_page_shows_nothing_that_no_test_runs() {
@@ -405,7 +405,7 @@ fn the_page_shows_nothing_that_no_test_runs() {
     assert_eq!(committed, table(&ran), "run `cargo xtask languages`");
 }
 
-/// Runs everything and writes what ran into the page.
+/// Runs everything and writes the list of runs into the page.
 #[test]
 #[ignore = "`cargo xtask languages` runs it"]
 fn write_the_page() {

@@ -1,4 +1,4 @@
-//! The C++ layer: what it refuses to compile, and programs that use it on several PEs. `model.cpp` of the conformance programs and
+//! The C++ layer: code that must not compile, and programs that use the layer on several PEs. `model.cpp` of the conformance programs and
 //! `programs/finalizers.cpp` use it, too; `headers.rs` has each header by itself.
 
 use nvshmemrs_tests::compile::compile_as;
@@ -55,7 +55,7 @@ fn both_forms_of_the_layer_link_into_one_program() {
     run(command.env("LD_LIBRARY_PATH", folder.path()), HANG).assert_success();
 }
 
-/// The cases of `programs/cxx_refused.cpp`: number, and what the compiler must say.
+/// The cases of `programs/cxx_refused.cpp`: number, and the expected message of the compiler.
 fn refused() -> Vec<(u32, String)> {
     let text = fs::read_to_string(program("cxx_refused.cpp")).expect("the cases");
     let cases = text.lines().filter_map(|line| {

@@ -1,5 +1,5 @@
 // Conformance, scenarios "halo", "histogram", "types", "reductions", "signals", "errors" and "leaks": PEs exchange data of
-// all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
+// all types, and check the written elements and the elements beside them. The same steps, in the same order, are in the
 // programs of this name in the other languages, so that PEs in different languages can run them as one job.
 
 #define PROGRAM "exchange"
@@ -156,7 +156,7 @@ static void types(void) {
     }
 }
 
-// What a member gives to a reduction, and what comes of it.
+// A member's contribution to a reduction, and the reduction's result.
 static int mine(int32_t op, int m) {
     switch (op) {
     case NVSHMEMRS_OP_PROD: return m < 2 ? 2 : 1;
@@ -321,7 +321,7 @@ static void leaks(void) {
     MUST(nvshmemrs_release(rt, dropped));
     unfreed(24);
     barrier();
-    int64_t *next = allocate(1, sizeof *next); // frees what all PEs have released
+    int64_t *next = allocate(1, sizeof *next); // frees the arrays that all PEs have released
     SAME(allocations(), 2);
     unfreed(32);
     release(next);

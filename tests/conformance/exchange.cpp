@@ -1,5 +1,5 @@
 // Conformance, scenarios "halo", "histogram", "types", "reductions", "signals", "errors" and "leaks": PEs exchange data of
-// all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
+// all types, and check the written elements and the elements beside them. The same steps, in the same order, are in the
 // programs of this name in the other languages, so that PEs in different languages can run them as one job.
 
 #define PROGRAM "exchange"
@@ -158,7 +158,7 @@ struct types_of {
     }
 };
 
-// What a member gives to a reduction, and what comes of it.
+// A member's contribution to a reduction, and the reduction's result.
 int mine(Op op, int m) {
     switch (op) {
     case Op::Prod: return m < 2 ? 2 : 1;
@@ -302,7 +302,7 @@ void errors() {
 
 std::uint64_t allocations() { return rt.heap_stats().allocations; }
 
-// The list of what is not freed names this program and these many bytes; or it says that everything is freed.
+// The list of unfreed allocations names this program and these many bytes; or it says that everything is freed.
 void unfreed(int bytes) {
     std::array<char, 2000> text{};
     std::size_t length = 0;
@@ -326,7 +326,7 @@ void leaks() {
     }
     unfreed(24);
     barrier();
-    array<std::int64_t> next(rt, 1); // frees what all PEs have released
+    array<std::int64_t> next(rt, 1); // frees the arrays that all PEs have released
     same("allocations", allocations(), 2);
     unfreed(32);
     release(next);

@@ -1,7 +1,7 @@
 ! Conformance, scenarios "halo", "histogram", "types", "reductions", "signals", "errors" and "leaks": PEs exchange data of
-! all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
-! programs of this name in the other languages, so that PEs in different languages can run them as one job. What is done
-! with elements of each type is in the folder fortran.
+! all types, and check the written elements and the elements beside them. The same steps, in the same order, are in the
+! programs of this name in the other languages, so that PEs in different languages can run them as one job. The steps
+! for elements of each type are in the folder fortran.
 program exchange
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: error_unit
@@ -245,7 +245,7 @@ contains
     call drop(given)
     call unfreed(24)
     call nvshmemrs_barrier()
-    call next%allocate(1) ! frees what all PEs have released
+    call next%allocate(1) ! frees the arrays that all PEs have released
     call allocations(2_c_int64_t)
     call unfreed(32)
     call nvshmemrs_barrier()

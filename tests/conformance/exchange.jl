@@ -1,5 +1,5 @@
 # Conformance, scenarios "halo", "histogram", "types", "reductions", "signals", "errors" and "leaks": PEs exchange data of
-# all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
+# all types, and check the written elements and the elements beside them. The same steps, in the same order, are in the
 # programs of this name in the other languages, so that PEs in different languages can run them as one job.
 
 pushfirst!(LOAD_PATH, joinpath(@__DIR__, "..", "..", "bindings", "julia"))
@@ -115,7 +115,7 @@ function types()
     end
 end
 
-# What a member gives to a reduction, and what comes of it.
+# A member's contribution to a reduction, and the reduction's result.
 mine(op, m) = m + 1
 mine(::typeof(*), m) = m < 2 ? 2 : 1
 mine(::typeof(&), m) = xor(127, 1 << m)
@@ -238,7 +238,7 @@ function leaks()
     finalize(dropped.allocation) # as the garbage collector does
     unfreed(24)
     barrier()
-    next = zeros(Int64, 1) # frees what all PEs have released
+    next = zeros(Int64, 1) # frees the arrays that all PEs have released
     same("allocations", allocations(), 2)
     unfreed(32)
     release(next)

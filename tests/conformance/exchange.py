@@ -119,7 +119,7 @@ def types() -> None:
         release(a)
 
 
-# What a member gives to a reduction, and what comes of it.
+# A member's contribution to a reduction, and the reduction's result.
 MINE = {
     "sum": lambda m: m + 1,
     "min": lambda m: m + 1,
@@ -229,7 +229,7 @@ def allocations() -> int:
 
 
 def unfreed(size: int) -> None:
-    """The list of what is not freed names this program and these many bytes."""
+    """The list of unfreed allocations names this program and these many bytes."""
     text = nvshmem.unfreed()
     words = ("exchange", f" {size} bytes") if size else ("everything is freed",)
     assert all(word in text for word in words), f"{size}: {text}"
@@ -246,7 +246,7 @@ def leaks() -> None:
     del dropped
     unfreed(24)
     nvshmem.barrier_all()
-    following = nvshmem.array(1, "int64")  # frees what all PEs have released
+    following = nvshmem.array(1, "int64")  # frees the arrays that all PEs have released
     same("allocations", allocations(), 2)
     unfreed(32)
     release(following)

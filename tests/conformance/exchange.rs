@@ -1,5 +1,5 @@
 //! Conformance, scenarios "halo", "histogram", "types", "reductions", "signals", "errors" and "leaks": PEs exchange data of
-//! all types, and look at what was written and at what lies beside it. The same steps, in the same order, are in the
+//! all types, and check the written elements and the elements beside them. The same steps, in the same order, are in the
 //! programs of this name in the other languages, so that PEs in different languages can run them as one job.
 
 use half::{bf16, f16};
@@ -201,7 +201,7 @@ fn types_of<T: Number>(at: &Place) -> Result<()> {
     at.release(a)
 }
 
-/// What a member gives to a reduction, and what comes of it.
+/// A member's contribution to a reduction, and the reduction's result.
 fn mine(op: Op, m: Pe) -> i32 {
     match op {
         Op::Prod if m < 2 => 2,
@@ -337,7 +337,7 @@ fn errors(at: &Place) -> Result<()> {
     at.release(words)
 }
 
-/// The list of what is not freed names this program and these many bytes; or it says that everything is freed.
+/// The list of unfreed allocations names this program and these many bytes; or it says that everything is freed.
 #[track_caller]
 fn unfreed(rt: &Runtime, bytes: u32) -> Result<()> {
     let list = rt.unfreed_text()?;
@@ -363,7 +363,7 @@ fn leaks(at: &Place) -> Result<()> {
     drop(dropped);
     unfreed(rt, 24)?;
     at.barrier()?;
-    let next = rt.array::<i64>(1)?; // frees what all PEs have released
+    let next = rt.array::<i64>(1)?; // frees the arrays that all PEs have released
     assert_eq!(allocations(), 2);
     unfreed(rt, 32)?;
     at.release(next)?;

@@ -22,7 +22,7 @@ fn job(program: &Path, n_pes: u32) -> Output {
     run(command.arg(program).env("NVSHMEMRS_TRACK", "1"), SLOW)
 }
 
-/// Each PE prints one line, and the list of what is left has these words.
+/// Each PE prints one line, and the list of unfreed allocations has these words.
 #[track_caller]
 fn passes(program: &Path, name: &str, counts: &[u32], left: &str) {
     for &n_pes in counts {
@@ -242,7 +242,7 @@ fn a_project_with_fpm() {
     sends_around(&at("out/bin/ring"));
 }
 
-/// FORD makes pages of all modules, with what the comments say.
+/// FORD makes pages of all modules, with the text of their comments.
 #[test]
 fn ford_finds_no_fault() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -85,7 +85,7 @@ fn a_library_of_another_version_is_refused_and_both_are_named() {
         .assert_stderr("this package was made for version");
 }
 
-/// What a registry asks of a package: its name, uuid and version, bounds for everything that it depends on, and its licenses.
+/// A registry requires a package's name, uuid and version, bounds for each of its dependencies, and its licenses.
 #[test]
 fn a_registry_accepts_the_project_file() {
     let text = fs::read_to_string(workspace().join("bindings/julia/Project.toml"));

@@ -1,11 +1,11 @@
-// Conformance, scenario "misuse": what a caller gets wrong comes back as a status and a message that names the
+// Conformance, scenario "misuse": a caller's mistake comes back as a status and a message that names the
 // argument and the value; nothing is written, no PE is stranded, and the job goes on. The same steps, in the same
 // order, are in misuse.cpp, misuse.jl and misuse.f90.
 
 #define PROGRAM "misuse"
 #include "common.h"
 
-// `call` must come to `wanted`, and the message must have both words in it: the names are those of C.
+// `call` must return `wanted`, and the message must have both words in it: the names are those of C.
 static void expect_error(int32_t status, int32_t wanted, const char *word, const char *value, const char *call) {
     const char *text = nvshmemrs_last_error();
     if (status != wanted || !strstr(text, word) || !strstr(text, value)) {

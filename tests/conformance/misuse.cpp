@@ -1,4 +1,4 @@
-// Conformance, scenario "misuse": what a caller gets wrong comes back as a status and a message that names the
+// Conformance, scenario "misuse": a caller's mistake comes back as a status and a message that names the
 // argument and the value; nothing is written, no PE is stranded, and the job goes on. The same steps, in the same
 // order, are in misuse.c, misuse.jl and misuse.f90.
 
@@ -33,7 +33,7 @@ void must(Status status, const char *call) {
     }
 }
 
-// `call` must come to `wanted`, and the message must have both words in it: the names are those of C++.
+// `call` must fail with `wanted`, and the message must have both words in it: the names are those of C++.
 void expect(Status status, Status wanted, const std::string &word, const std::string &value, const char *call) {
     const std::string text = ffi::last_error_in(ffi::Language::Cxx);
     if (status != wanted || text.find(word) == text.npos || text.find(value) == text.npos) {

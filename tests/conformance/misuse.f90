@@ -1,4 +1,4 @@
-! Conformance, scenario "misuse": what a caller gets wrong comes back as a status and a message that names the
+! Conformance, scenario "misuse": a caller's mistake comes back as a status and a message that names the
 ! argument and the value; nothing is written, no PE is stranded, and the job goes on. The same steps, in the same
 ! order, are in misuse.c, misuse.cpp and misuse.jl.
 program misuse
@@ -149,7 +149,7 @@ contains
     stop 1, quiet=.true.
   end subroutine must
 
-  ! The call must come to `wanted`, and the message must have both words in it: the names are those of Fortran.
+  ! The call must return `wanted`, and the message must have both words in it: the names are those of Fortran.
   subroutine expect(status, wanted, word, value, what)
     integer(c_int32_t), intent(in) :: status, wanted
     character(*), intent(in) :: word, value, what

@@ -1,4 +1,4 @@
-# Conformance, scenario "misuse": what a caller gets wrong comes back as a status and a message that names the
+# Conformance, scenario "misuse": a caller's mistake comes back as a status and a message that names the
 # argument and the value; nothing is written, no PE is stranded, and the job goes on. The same steps, in the same
 # order, are in misuse.c, misuse.cpp and misuse.f90.
 

@@ -42,7 +42,7 @@ for pe in (n, -1):
         f"PE {pe}",
         lambda: nvshmem.put_signal(data, source, signal, 1, nvshmem.SignalOp.SIGNAL_SET, pe),
     )
-# A slice stays inside its array; this is what a wrong length comes to.
+# A slice stays inside its array, so strides make an array that is too long.
 past = as_strided(data, shape=(9,), strides=(8,))
 raises(INVALID, "72 bytes", lambda: nvshmem.put(past, np.zeros(9), (me + 1) % n))
 raises(INVALID, "72 bytes", lambda: nvshmem.get(np.zeros(9), past, (me + 1) % n))

@@ -1,6 +1,6 @@
-//! Conformance, scenario "misuse": what a caller gets wrong comes back as an error that names the argument and the value;
-//! nothing is written, no PE is stranded, and the job goes on. What the types rule out, such as a call before init or a double
-//! free, is in the programs of the same name in the other languages.
+//! Conformance, scenario "misuse": a caller's mistake comes back as an error that names the argument and the value;
+//! nothing is written, no PE is stranded, and the job goes on. Mistakes that the types rule out, such as a call before init or a
+//! double free, are in the programs of the same name in the other languages.
 
 use nvshmemrs::{Error, Op, Result, Runtime, SignalOp, Team, TeamConfig};
 use std::fmt::Debug;
@@ -93,7 +93,7 @@ pub(crate) fn run() -> Result<()> {
     refused(2, &["NVSHMEM_SYMMETRIC_SIZE", "free"], full);
     refused(1, &["count"], rt.array::<u64>(usize::MAX / 2));
 
-    // One PE alone does; the others learn of it.
+    // Only one PE makes the mistake; the other PEs get an error, too.
     if n > 1 {
         let culprit = format!("PE {last}");
         let odd = me == last;

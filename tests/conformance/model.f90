@@ -6,7 +6,7 @@ module model_host_function
   use, intrinsic :: iso_c_binding
   implicit none
 contains
-  ! What a stream calls: counts up the number that it is given.
+  ! The function that a stream calls: increments the number that it is given.
   function count_up(user) result(status) bind(C)
     type(c_ptr), value :: user
     integer(c_int32_t) :: status
@@ -22,7 +22,7 @@ program model
   use, intrinsic :: iso_fortran_env, only: error_unit
   use model_host_function
   use nvshmemrs
-  ! What the typed layer leaves to the low one: threads, sizes that change, the caller's own memory.
+  ! The low layer's functions that the typed layer lacks: threads, sizes that change, the caller's own memory.
   use nvshmemrs_ffi, only: nvshmemrs_thread_support, nvshmemrs_calloc, nvshmemrs_realloc, nvshmemrs_buffer_register, &
     nvshmemrs_buffer_unregister
   implicit none
@@ -86,7 +86,7 @@ contains
     done(len_trim(done) + 2:) = scenario
   end subroutine ran
 
-  ! The last call with `stat` and `errmsg` came to what it should.
+  ! The last call with `stat` and `errmsg` had the expected result.
   subroutine expect(status, errmsg, wanted, what)
     integer(c_int32_t), intent(in) :: status, wanted
     character(*), intent(in) :: errmsg, what

@@ -183,7 +183,7 @@ function waits()
     release(real)
 end
 
-# Member `m` of `k`. What no member writes to stays -7.
+# Member `m` of `k`. Elements that no member writes to stay -7.
 function moves(team, m, k, dest, source)
     function fill_both()
         sync(team)
@@ -218,7 +218,7 @@ function moves(team, m, k, dest, source)
     alltoall!(view(dest, 1:2:4k), view(source, 1:3:6k); team = team)
     @same dest[1:4k] [iseven(i) ? i ÷ 4 * 100 + (2m + i ÷ 2 % 2) * 3 : -7 for i in 0:(4k - 1)]
 
-    for root in 0:(k - 1) # what is not the root's is not used
+    for root in 0:(k - 1) # only the root's array is used
         own = (2root + 1):(2root + 2)
         fill_both()
         gather!(m == root ? view(dest, 1:2k) : nothing, view(source, 1:2), root; team = team)
@@ -324,7 +324,7 @@ function streams()
     milliseconds = NVSHMEMRS.elapsed(start, stop)
     same("elapsed $milliseconds within bounds", 0 <= milliseconds < 60e3, true)
 
-    # An error is kept until the stream is synchronized, once; what is queued behind it runs.
+    # An error is kept until the stream is synchronized, once; operations queued behind it run.
     put!(at(data, 1), 1.5, n; stream = first_stream)
     @same atomic_fetch_add!(at(words, 2), 4, right; stream = first_stream) 0
     @refused Status.PE_RANGE synchronize(first_stream)

@@ -22,7 +22,7 @@ me = n = left = right = -1
 
 
 def expect(wanted: int, name: str, *arguments: Any) -> None:
-    """Calls the function of the library; it must come to `wanted`."""
+    """Calls the function of the library; its status must be `wanted`."""
     status = getattr(_ffi.lib, f"nvshmemrs_{name}")(*arguments)
     text = _ffi.lib.nvshmemrs_last_error().decode()
     assert status == wanted, f"PE {me} of {n}: {name}: status {status}, not {wanted}: {text}"
@@ -33,7 +33,7 @@ def must(name: str, *arguments: Any) -> None:
 
 
 def answer(kind: Any, name: str, *arguments: Any) -> Any:
-    """What a function with one output of this ctypes kind gives."""
+    """The output of a function with one output of this ctypes kind."""
     out = kind()
     must(name, *arguments, out)
     return out.value
@@ -301,7 +301,7 @@ def waits() -> None:
 
 
 def moves(team: int, m: int, k: int, dest: np.ndarray, source: np.ndarray) -> None:
-    """Member `m` of `k`. What no member writes to stays -7."""
+    """Member `m` of `k`. Elements that no member writes to stay -7."""
 
     def fill() -> None:
         must("sync", rt, team)

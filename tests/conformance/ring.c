@@ -1,5 +1,5 @@
-// Every PE talks to its neighbours with every kind of operation, and looks at what was written and at what lies
-// beside it: the short program of the tests on several hosts and on GPUs.
+// Every PE exchanges data with its neighbours by every kind of operation, and checks the written elements and the
+// elements beside them: the short program of the tests on several hosts and on GPUs.
 
 #define PROGRAM "ring"
 #include "common.h"
@@ -116,7 +116,7 @@ static void get_and_nonblocking(int32_t left, int32_t right) {
     CHECK(other[1] == left * 10.0 + 7 && other[0] == -1 && other[2] == -1);
     barrier();
     for (int i = 0; i < 8; i++) {
-        // The left neighbour sent what it had got from this PE.
+        // The left neighbour sent back the data that it had received from this PE.
         CHECK(received[i] == (i >= 2 && i < 6 ? me * 10.0 + i : 0.0));
     }
     MUST(nvshmemrs_fence(rt));

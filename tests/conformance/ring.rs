@@ -1,4 +1,4 @@
-//! Every PE talks to its neighbours with every kind of operation, and looks at what was written and at what lies beside it, as in
+//! Every PE exchanges data with its neighbours by every kind of operation, and checks the written elements and those beside them, as in
 //! `ring.c`.
 
 use nvshmemrs::{Cmp, Element, Error, Op, Result, Runtime, SignalOp, SymArray, Team};
@@ -113,7 +113,7 @@ fn get_and_nonblocking(rt: &Runtime, left: i32, right: i32) -> Result<()> {
     rt.quiet()?;
     assert_eq!(other, [-1.0, row(left)[7], -1.0]);
     rt.barrier(Team::WORLD)?;
-    // The left neighbour sent what it had got from this PE.
+    // The left neighbour sent back the data that it had received from this PE.
     let expected: Vec<f64> = (0..8)
         .map(|i| if (2..6).contains(&i) { row(me)[i] } else { 0.0 })
         .collect();
@@ -124,8 +124,8 @@ fn get_and_nonblocking(rt: &Runtime, left: i32, right: i32) -> Result<()> {
     rt.free_array(mine)
 }
 
-/// Reduces five elements by sum, smallest and largest, out of place and in place; the sixth must stay as it is. `result` gives what
-/// element `i` comes to.
+/// Reduces five elements by sum, smallest and largest, out of place and in place; the sixth must be unchanged. `result` gives the
+/// expected value of element `i`.
 fn reduce<T>(
     rt: &Runtime,
     start: impl Fn(i32) -> T,

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The PEs share two cores with others, and those of several hosts have network threads, too.
 const SLOW: Duration = Duration::from_secs(480);
 
-/// The program, and what it is told.
+/// The program, and its arguments.
 fn suite(words: &[&str]) -> Vec<OsString> {
     let program: OsString = env!("CARGO_BIN_EXE_suite").into();
     let words = words.iter().map(OsString::from);

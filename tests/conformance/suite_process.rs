@@ -1,5 +1,5 @@
 //! The suite for `tests/conformance/suite.rs`, as one PE of a job of processes; `suite threads N` is a job of N threads. `suite few` runs few
-//! sizes. Prints what it has checked.
+//! sizes. Prints the checks that it has made.
 
 use nvshmemrs::{Pe, Result, Runtime, local};
 use nvshmemrs_suite::{self as suite, Sizes};

@@ -1,5 +1,5 @@
 //! The table of bad input, `programs/bad_input.c`: each argument of each operation is wrong once. The API model says which
-//! arguments there are, so a new one that the table lacks fails here.
+//! arguments there are, so a new argument that the table lacks fails here.
 
 use nvshmemrs_generator::model::Api;
 use nvshmemrs_tests::{compile_c, launcher, program, run, workspace};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Arguments that cannot be wrong by themselves: any number will do, or NULL says that the caller does not want them.
 const ANY: &[&str] = &["value", "cond", "old", "seen", "status"];
 
-/// Families with tests of their own: handles of streams and events, init and what belongs to it, and what the runtime answers. The
+/// Families with tests of their own: handles of streams and events, init and related functions, and queries of the runtime. The
 /// hostile calls (`tests/hostile.rs`) include all of them.
 const ELSEWHERE: &[&str] = &[
     "stream_",

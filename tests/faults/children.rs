@@ -14,7 +14,7 @@ fn parent() -> PathBuf {
 /// Nobody waits so long.
 const PATIENCE: (&str, &str) = ("NVSHMEMRS_INIT_TIMEOUT", "1000");
 
-/// The child of PE `who` has heard that its parent has joined, and how to start a child that is no PE; all PEs went on.
+/// The child of PE `who` got an error that says that its parent has joined, and how to start a child that is no PE; all PEs went on.
 #[track_caller]
 fn assert_told(output: &Output, who: u32, n_pes: u32, words: &[&str]) {
     output.assert_success();

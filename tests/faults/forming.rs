@@ -1,5 +1,5 @@
-//! Jobs that do not come together: who waits for whom is seen from outside at any moment, a PE that ends before it has joined ends init for
-//! all, and what keeps a PE from coming is named early.
+//! Jobs that do not come together: tools show at any moment which PEs wait for which, a PE that ends before it has joined ends init for
+//! all, and an early message names the obstacle that keeps a PE from joining.
 
 use nvshmemrs_tests::held::children;
 use nvshmemrs_tests::nobody::{Nobody, UID};
@@ -15,7 +15,7 @@ use tempfile::{NamedTempFile, TempPath};
 /// The promised time from the end of a PE to the errors of the PEs that wait for it.
 const NOTICED: Duration = Duration::from_secs(2);
 
-/// A job of `n_pes` shells; `$0` is the program that joins, `$1` what is given here.
+/// A job of `n_pes` shells; `$0` is the program that joins, `$1` is `word`.
 fn shells(n_pes: u32, options: &[&str], script: &str, word: &str) -> Command {
     let mut command = launcher(n_pes, options);
     command.args(["sh", "-c", script]).arg(joiner()).arg(word);
@@ -27,7 +27,7 @@ fn info(words: &[&str]) -> Output {
     run(job::clean(bin("nvshmemrs-info")).args(words), HANG)
 }
 
-/// Waits until `nvshmemrs-info --job` shows all the words; gives what it shows.
+/// Waits until `nvshmemrs-info --job` shows all the words; returns its output.
 #[track_caller]
 fn shown(job: &mut Running, pid: u32, words: &[&str]) -> String {
     let pid = pid.to_string();
@@ -87,7 +87,7 @@ fn who_waits_in_init_for_whom_is_seen_from_outside() {
         let words = [told[0], "): not in init (", "nothing has moved for 0.3 s"];
         words.iter().all(|word| text.contains(word)).then_some(())
     });
-    // It is not said again and again; where a PE came late to init, there may have been one before that.
+    // The message is not repeated; there may be an earlier message where a PE was late to init.
     assert!(job.stderr().matches("nothing has moved").count() <= 2);
     file.close().expect("nobody else takes the file away");
     job.wait(HANG).assert_code(BOOTSTRAP);
@@ -112,7 +112,7 @@ fn who_waits_for_pe_0_is_seen_from_outside() {
     job.wait(HANG).assert_code(BOOTSTRAP);
 }
 
-/// PE `victim` ends in this way after the others have come to init: how long it takes them to say so.
+/// PE `victim` ends in this way after the others have called init: returns the time until they report it.
 fn ends_early(victim: u32, how: &str, end: &str, status: i32) -> Duration {
     let script =
         format!("test $NVSHMEMRS_PE = {victim} && {{ sleep 0.3; {how}; }}; exec \"$0\" env");
@@ -152,7 +152,7 @@ fn a_pe_that_ends_before_init_ends_it_for_the_others() {
     before.assert_none_new();
 }
 
-/// Also where no launcher tells it, and PE 0 waits for somebody else.
+/// Also where no launcher reports the death, and PE 0 waits for another PE.
 #[test]
 fn a_pe_that_dies_while_another_one_maps_the_memory_is_named() {
     let id = job::unique_id();
@@ -203,7 +203,7 @@ fn a_program_in_the_background_may_join_after_its_shell() {
             output.assert_stdout(&format!("worked PE {pe} of 3\n"));
         }
         nvshmemrs_tests::rendezvous::until("end of PE 1", || (!file.exists()).then_some(()));
-        // It is gone.
+        // PE 1 has removed the file, so there is nothing to delete.
         let _ = file.keep();
     }
 }
@@ -253,7 +253,7 @@ fn a_soft_limit_on_open_files_is_raised_while_it_is_needed() {
     let script = "ulimit -S -n 16; exec \"$0\" exec sh -c 'ulimit -S -n'";
     let output = run(&mut shells(32, &[], script, ""), HANG);
     output.assert_success();
-    // It is what it was, and so it is for what the PEs start.
+    // The limit is unchanged, also for the processes that the PEs start.
     assert_eq!(output.stdout, "16\n".repeat(32), "{}", output.describe());
 }
 

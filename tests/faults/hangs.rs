@@ -299,7 +299,7 @@ fn the_outside_sees_the_same_as_numbers() {
     job.wait(HANG);
 }
 
-/// Where the machine is so busy that the PEs have not come to their waits when the deadline passes, a longer one shows it.
+/// Where the machine is so busy that the PEs have not begun their waits when the deadline passes, a longer deadline shows it.
 #[test]
 fn a_deadline_of_the_caller_ends_a_wait() {
     let mut early = Vec::new();
@@ -312,13 +312,13 @@ fn a_deadline_of_the_caller_ends_a_wait() {
     panic!("who is missing is not told:\n{}", early.join("\n"));
 }
 
-/// An error, with the report, only where the others had not come to their waits.
+/// An error, with the report, only where the other PEs had not begun their waits.
 #[track_caller]
 fn deadline_of_the_caller(seconds: &str) -> Result<(), String> {
     let mut job = job::start(compile_c(&program("hang.c")), 3, |_, command| {
         command.args(["sleeping", seconds]);
     });
-    // It sleeps on, and is killed when it is dropped.
+    // The last PE sleeps on, and is killed when `_last` is dropped.
     let _last = job.pop().expect("three PEs");
     let (mut timeouts, mut told) = (0, Ok(()));
     for pe in job {
@@ -494,7 +494,7 @@ fn ctrl_c_ends_a_job_of_one() {
 
 #[test]
 fn ctrl_c_on_a_terminal_ends_the_job() {
-    // `script` (bsdutils) gives the launcher a terminal and types what it reads.
+    // `script` (bsdutils) gives the launcher a terminal and types its own input there.
     let line = format!(
         "'{}' -n 2 '{}' barrier default",
         bin("nvshmemrs-run").display(),
@@ -525,7 +525,7 @@ fn ctrl_c_on_a_terminal_ends_the_job() {
 
 #[test]
 fn the_last_lines_of_a_failed_job() {
-    // The PE that crashes waits in a barrier itself; the one that it waits for is not at fault.
+    // The PE that crashes waits in a barrier itself; the PE that it waits for is not at fault.
     let output = run(&mut hang(3, &["--grace", "0.3"], &["crashing"]), HANG);
     output.assert_code(128 + 11);
     let lines: Vec<&str> = output.stderr.lines().collect();

@@ -1,5 +1,5 @@
 //! Hostile calls: random calls of every function of the C ABI with arguments that are wrong in every way that the types allow. Nothing
-//! crashes, hangs, writes where it must not, or leaves the job unusable, and every status is one that a caller can act on.
+//! crashes, hangs, writes where it must not, or leaves the job unusable, and a caller can act on every status.
 //!
 //! The program is generated from the API model, so a new function is called without anybody thinking of it, and an argument of a new
 //! kind fails the test until somebody says here what to pass. `NVSHMEMRS_HOSTILE_SEED` repeats a run, `NVSHMEMRS_HOSTILE_CALLS`
@@ -14,7 +14,7 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-/// Calls that `hostile_special.h` makes by hand, because they make or destroy what the others work with, or wait for other PEs that
+/// Calls that `hostile_special.h` makes by hand, because they create or destroy objects that the others use, or wait for other PEs that
 /// a wrong argument would leave alone.
 const SPECIAL: &[&str] = &[
     "malloc",
@@ -175,7 +175,7 @@ fn one_sided(function: &Function) -> bool {
     says(function, "One-sided")
 }
 
-/// The bytes of what an output points to.
+/// The size of an output's target, in bytes.
 fn output_size(ty: &Type) -> String {
     match ty {
         Type::Pointer { to, .. } => format!("sizeof({})", to.c("")),
@@ -218,7 +218,7 @@ fn generated(text: &mut String, function: &Function) {
             "    if (a{position} == 0 && a{last} > 16)\n        a{last} = 16;"
         );
     }
-    // The arguments as numbers, for who looks for a culprit.
+    // The arguments as numbers, for a developer who looks for the faulty call.
     let formats = "%llx ".repeat(names.len());
     let numbers: Vec<String> = function
         .args
@@ -343,7 +343,7 @@ fn hostile(n: u32, calls: u64) {
     for (name, (succeeded, failed)) in &counts {
         good += succeeded;
         bad += failed;
-        // Shorter runs need not come to everything.
+        // Shorter runs need not reach every function.
         if calls >= 50_000 {
             assert!(succeeded + failed > 0, "{name} was never called");
             assert!(

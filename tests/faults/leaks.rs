@@ -21,7 +21,7 @@ macro_rules! compiled {
     }};
 }
 
-// ---- what is not freed -------------------------------------------------------------------------------------------------
+// ---- memory that is not freed ------------------------------------------------------------------------------------------
 
 /// Runs `programs/unfreed.c`.
 #[track_caller]
@@ -44,7 +44,7 @@ fn places() -> BTreeMap<String, String> {
     text.lines().enumerate().filter_map(mark).collect()
 }
 
-/// The blocks that finalize wrote: who, and the lines with single blanks.
+/// The blocks that finalize wrote: the PE, and the lines with single blanks.
 #[track_caller]
 fn blocks(output: &Output) -> Vec<(String, Vec<String>)> {
     let mut blocks: Vec<(String, Vec<String>)> = Vec::new();
@@ -348,7 +348,7 @@ fn a_killed_launcher_takes_a_stopped_pe_with_it() {
 fn pes_that_are_killed_while_they_join_leave_nothing() {
     for _ in 0..3 {
         let before = Leftovers::now();
-        // PE 0 listens for one that never comes; PE 1 looks for a PE 0 that never comes.
+        // PE 0 listens for a PE that never comes; PE 1 looks for a PE 0 that never comes.
         for pe in [0, 1] {
             let mut command =
                 job::member(compiled!(compile_c, "finalize.c"), &job::unique_id(), pe, 3);

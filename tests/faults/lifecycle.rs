@@ -18,7 +18,7 @@ fn all_well(output: &Output, n_pes: usize) {
 
 /// A job of two PEs of a program in Julia, with several threads each.
 fn julia(name: &str, word: &str) -> Output {
-    // The first that ends with a status must not end the other one, which may be slow.
+    // The first PE that ends with a status must not end the other PE, which may be slow.
     let mut command = launcher(2, &["--grace", "60"]);
     let julia = interpreter("NVSHMEMRS_JULIA", ".julia/bin/julia-nvshmemrs", "Julia");
     command.arg(julia).args(["--startup-file=no", "-t", "3"]);
@@ -87,7 +87,7 @@ fn a_program_in_julia_ends_with_its_status_while_threads_wait() {
     }
 }
 
-/// A status that the program does not look at is told once for each function, where somebody asks for warnings.
+/// A status that the program ignores is reported once for each function, where warnings are enabled.
 #[test]
 fn failed_calls_that_nobody_looks_at_are_told_once() {
     let binary = compile_c(&program("ignored.c"));

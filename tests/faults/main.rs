@@ -10,7 +10,7 @@ const TIMEOUT: i32 = 16;
 const INTERRUPTED: i32 = 17;
 const TEAM_BROKEN: i32 = 23;
 
-/// Milliseconds from a death to the error, at most: what is promised.
+/// Milliseconds from a death to the error, at most, as promised.
 const NOTICED: f64 = 2000.0;
 /// As [`NOTICED`], on a machine that has nothing else to do.
 const NOTICED_IDLE: Duration = Duration::from_millis(200);

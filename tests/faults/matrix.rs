@@ -77,7 +77,7 @@ const WAYS: [(&str, i32); 6] = [
     ("kill", KILLED),
 ];
 
-/// One job: who dies how, and when.
+/// One job: the PEs that die, how, and when.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     operation: &'static str,
@@ -231,7 +231,7 @@ impl Fault {
         survivors().map(|pe| self.judge(pe, &output)).collect()
     }
 
-    /// Milliseconds from the end of the victims to the errors, at most. Across hosts it takes the 4 s of silence and what the machine adds;
+    /// Milliseconds from the end of the victims to the errors, at most. Across hosts it takes the 4 s of silence and the machine's delays;
     /// this is only to be less than any other limit.
     fn promised(&self) -> f64 {
         match self.hosts {

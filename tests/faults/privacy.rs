@@ -138,7 +138,7 @@ fn every_descriptor_closes_on_exec_while_the_job_comes_together() {
     let leader = pe_of(&id, 0, 3, &[]);
     let name = listening(&leader);
     let follower = pe_of(&id, 1, 3, &[]);
-    // PE 0 listens, has a member and somebody who says nothing.
+    // PE 0 listens, and has connections from a member and from a stranger that sends nothing.
     let _stranger = connect(&name);
     let sockets = |pid: u32| {
         let links = links(format!("/proc/{pid}/fd"));

@@ -26,7 +26,7 @@ fn address(name: &str) -> SocketAddr {
     SocketAddr::from_abstract_name(name).expect("a name")
 }
 
-/// A line that whoever has started this waits for; then it goes on until it is killed.
+/// Prints a line that the parent process waits for; then runs until it is killed.
 fn tell_and_stay(line: &str, mut now_and_then: impl FnMut()) -> ! {
     println!("{line}");
     loop {
@@ -48,7 +48,7 @@ fn connect(name: &str, count: usize, what: &str) -> ! {
     let mut streams: Vec<UnixStream> = (0..count)
         .map(|_| {
             let mut stream = UnixStream::connect_addr(&address(name)).expect("PE 0 listens");
-            // It may have hung up already.
+            // PE 0 may have closed the connection already.
             let _ = stream.write_all(first);
             stream
         })

@@ -1,5 +1,5 @@
 //! Strangers to a job cannot join, read, stop or hold it up: other users of the machine, and processes of the same user without the
-//! job's secret. `SECURITY.md` says what is promised.
+//! job's secret. `SECURITY.md` states the guarantees.
 
 use nvshmemrs::UniqueId;
 use nvshmemrs_tests::nobody::{Nobody, UID};
@@ -73,7 +73,7 @@ fn another_user_is_named_when_somebody_is_missing() {
         "of user 65534, where user 0 runs the job",
     ];
     assert_refused(&outputs[0], BOOTSTRAP, &words);
-    // It tried many times; once is enough.
+    // The stranger tried many times, but the log names it only once.
     let told = outputs[0].stdout.matches("of user 65534").count();
     assert_eq!(told, 1, "{}", outputs[0].describe());
 }
@@ -183,7 +183,7 @@ fn another_user_cannot_stop_a_job() {
     job.let_go();
 }
 
-/// PE 2 joins a job of three that strangers disturb; gives what PE 0 has logged.
+/// PE 2 joins a job of three that strangers disturb; returns PE 0's log.
 fn joins_in_time(id: &UniqueId, mut pes: Vec<Running>) -> String {
     let started = Instant::now();
     pes.push(pe_of(id, 2, 3, &[]));
@@ -286,7 +286,7 @@ fn another_user_who_was_first_at_the_name_is_passed_over() {
     passed_over("squat", "squatting");
 }
 
-/// The kernel says who listens once one has connected, which one cannot.
+/// The kernel tells a client which user listens, but only after a connection, which is impossible here.
 #[test]
 fn another_user_who_lets_nobody_connect_is_passed_over() {
     passed_over("crowd", "crowded");

@@ -1,5 +1,5 @@
 //! The heap in device memory, on machines without a GPU: the library against `programs/fake_cuda.c`, which stands in for libcuda and is
-//! as strict, and `programs/fake_nvrtc.c`. What only a GPU shows, kernels above all, is left to machines that have one.
+//! as strict, and `programs/fake_nvrtc.c`. Behaviour that only a GPU shows, kernels above all, is tested on machines with GPUs.
 
 use nvshmemrs_tests::fakes::{driver_is_here, with_fakes};
 use nvshmemrs_tests::{Output, compile_c, launcher, left_out, program, run};

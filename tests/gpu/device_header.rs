@@ -245,7 +245,7 @@ const MUTANTS: [Mutant; 10] = [
         to: "",
         shows: "barrier",
     },
-    // ... and waits for all to come to this meeting, not to the one before.
+    // ... and waits for all members to arrive at this meeting, not at the previous one.
     Mutant { from: "own + m) < epoch_;", to: "own + m) < epoch_ - 1;", shows: "barrier" },
     Mutant { from: "store_relaxed(counter, epoch_);", to: "(void)0;", shows: "barrier" },
     // Sources are read before a collective returns.
@@ -272,7 +272,7 @@ fn a_header_without_one_of_its_rules_is_caught() {
         write_changed(&folder.join("nvshmemrs_device.cuh"), &changed);
         let host = folder.join("nvshmemrs_device_host.hpp");
         write_changed(&host, &for_host);
-        // The changed one comes first; its guard keeps the other one out.
+        // The changed header comes first; its include guard excludes the original header.
         let options = [
             "-O0",
             "-g0",

@@ -1,4 +1,4 @@
-//! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, what runs beside what. Each test
+//! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, concurrency. Each test
 //! is a part of `programs/device_streams.c`, `programs/device_beside.c`, `programs/device_held.c` or `programs/device_let_go.c`.
 
 use nvshmemrs_tests::fakes::{fakes, with_fakes};
@@ -154,7 +154,7 @@ fn a_put_from_pageable_memory_waits_for_its_turn_within_the_limits() {
     passes("pageable", 2);
 }
 
-/// Nothing on a GPU wakes who waits for it, so the library looks. It must see the end about as soon as a thread that looks every 100 us,
+/// A GPU wakes no waiting thread, so the library polls. It must see the end about as soon as a thread that polls every 100 us,
 /// which is up to 100 us late, and later where other processes keep the cores busy.
 #[test]
 fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
@@ -176,7 +176,7 @@ fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
     }
 }
 
-/// The job's limits hold there, too, and the error says who is waited for.
+/// The job's limits hold there, too, and the error names the PE that is waited for.
 #[test]
 fn a_pe_that_is_late_with_its_memory_does_not_hold_up_the_others() {
     passes("late_memory", 2);
@@ -199,7 +199,7 @@ fn streams_that_wait_do_not_hold_up_the_library() {
     }
 }
 
-/// As many streams wait as there are queues, so the library's own one does not come to its work.
+/// As many streams wait as there are queues, so the library's own stream makes no progress.
 #[test]
 fn what_waits_for_the_gpu_ends_within_its_limits() {
     for (part, n) in [("held", 2), ("held_finalize", 1), ("held_finalize", 2)] {
@@ -208,7 +208,7 @@ fn what_waits_for_the_gpu_ends_within_its_limits() {
     ends_held("held_init", 1, &[("NVSHMEMRS_INIT_TIMEOUT", "1")]);
 }
 
-/// That another PE has died does not end what a GPU does by itself.
+/// The death of another PE does not end the work that a GPU does by itself.
 #[test]
 fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
     let command = launcher(2, &["--grace", "20"]);
@@ -216,7 +216,7 @@ fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
         .assert_stdout("held ok: held_survivor\n");
 }
 
-/// Nor does it use the program's memory afterwards.
+/// Nor does a GPU use the program's memory after the call has ended.
 #[test]
 fn what_waits_for_a_gpu_that_uses_pageable_memory_ends_within_its_limits() {
     ends_held("held", 2, &[("FAKE_CUDA_READS_PAGES", "1")]);

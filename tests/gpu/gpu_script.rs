@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const SCRIPT: &str = "run-gpu-tests";
 const RING: &str = "2 processes: ring, Rust";
 
-/// A bundle of what is run here; `conformance` may be a shell script.
+/// A bundle of the programs that these tests run; `conformance` may be a shell script.
 fn bundle(conformance: Option<&str>) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let at = |name: &str| folder.path().join(name);
@@ -87,7 +87,7 @@ fn what_fails_is_said_with_its_last_words() {
     output.assert_stdout("  | the last words\n");
     output.assert_stdout("\n0 passed, 1 failed of 1 checks in ");
 
-    // It passes, and says nothing of what it must say.
+    // The program passes, but prints none of the required lines.
     let silent = bundle(Some("exit 0"));
     let output = run(&mut script(&silent, &["--pes", "2", "--only", RING]), HANG);
     output.assert_code(1);
@@ -104,7 +104,7 @@ fn what_hangs_is_ended_at_its_limit() {
     output.assert_stdout("  | begun\n");
 }
 
-/// It ends all that runs, which was on GPUs of its own.
+/// The script ends all running checks, each of which had GPUs of its own.
 #[test]
 fn an_interrupt_ends_checks_that_run_side_by_side() {
     let file = tempfile::NamedTempFile::new().expect("a file");

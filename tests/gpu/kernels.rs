@@ -1,5 +1,5 @@
 //! The GPU's kernels without a GPU: compiled as C++ for the host, where a block is a thread and its threads are coroutines
-//! (`tests/programs/kernels`). What this cannot show is how a GPU orders memory accesses.
+//! (`tests/programs/kernels`). These tests cannot show how a GPU orders memory accesses.
 
 use nvshmemrs::{Dtype, Op, Team, local};
 use nvshmemrs_tests::compile::compile_as;
@@ -17,7 +17,7 @@ fn kernels() -> &'static Path {
         let source = program("kernels/main.cpp");
         let options = [
             "-Wno-unknown-pragmas",
-            // Device code reads memory as what it needs.
+            // Device code reads the same memory as different types.
             "-fno-strict-aliasing",
             "-ffp-contract=off",
         ];
@@ -344,7 +344,7 @@ fn where_one_nvrtc_fails_the_next_one_compiles() {
     std::os::unix::fs::symlink(fakes().join("libnvrtc.so.12"), &library).expect("a link");
     let folders = [broken_nvrtc(), fakes()];
     on_device(&folders, toolkit.path(), &[]).assert_success();
-    // With the broken one alone, the error has what it said, and where else was looked.
+    // With the broken library alone, the error has its message, and the other places that were searched.
     let empty = toolkit.path().join("nothing");
     let output = on_device(&folders, &empty, &[]);
     assert_ne!(output.code(), 0, "{}", output.describe());

@@ -301,7 +301,7 @@ fn a_put_costs_what_ours_costs() {
     }
 }
 
-/// clang looks at host code while it compiles for a GPU. It needs of CUDA's headers what `bindings/bitcode/include` has.
+/// clang parses host code while it compiles for a GPU. Of CUDA's headers it needs only the files in `bindings/bitcode/include`.
 #[test]
 fn clang_compiles_both_sides() {
     let source = program("nvshmem/units.cpp");

@@ -72,7 +72,7 @@ def wrong(check: Check, status: int, text: str) -> str | None:
 
 
 class Runs:
-    """Runs checks, and ends what runs when it is told to."""
+    """Runs checks, and ends the running processes when it is told to."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -81,7 +81,7 @@ class Runs:
         self.ended = False
 
     def perform(self, check: Check, visible: str | None) -> tuple[str | None, float, str]:
-        """Runs a check on these GPUs, or on all: why it failed, its seconds, what it said."""
+        """Runs a check on these GPUs, or on all: the reason of a failure, its seconds, its output."""
         limit = check.limit or self.limit
         env = {
             **os.environ,
@@ -94,7 +94,7 @@ class Runs:
             **check.env,
         }
         if program("device") in check.command:
-            # It asks for the heap it needs itself.
+            # This program requests the heap size that it needs.
             env.pop("NVSHMEM_SYMMETRIC_SIZE")
         start = time.monotonic()
         with tempfile.TemporaryFile() as said:
@@ -127,7 +127,7 @@ class Runs:
 
 
 def kill_group(group: int) -> None:
-    """The check's own process and what shares its group. PEs do not: nvshmemrs-run has them ended when it is gone."""
+    """The check's own process and its process group. PEs are in other groups: they are ended when nvshmemrs-run is gone."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
@@ -149,7 +149,7 @@ def perform_all(checks: list[Check], gpus: list[str], runs: Runs, args: argparse
     """Runs checks, one after another or side by side on GPUs of their own; the names of those that failed."""
     waiting, free, failed = list(checks), list(gpus), []
     if args.side_by_side:
-        # Those that take most come first: smaller ones fill what they leave.
+        # The checks that take most GPUs come first: smaller checks then fill the remaining GPUs.
         waiting.sort(key=lambda check: check.gpus or len(gpus), reverse=True)
     begun: dict[futures.Future, tuple[Check, list[str]]] = {}
     with futures.ThreadPoolExecutor(len(gpus)) as threads:
@@ -171,13 +171,13 @@ def perform_all(checks: list[Check], gpus: list[str], runs: Runs, args: argparse
                     if not report(check, ended.result(), args.tail):
                         failed.append(check.name)
         finally:
-            # An interrupt: what runs is not waited for.
+            # An interrupt: the running checks are not waited for.
             runs.end()
     return failed
 
 
 def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
-    """The examples and Python's tests; what cannot run here is said."""
+    """The examples and Python's tests; prints those that cannot run here."""
     no_cupy = lacks(python, "numpy", "cupy")
     if no_cupy:
         print(f"not run: the examples in Python: {python}: {no_cupy}")
@@ -216,7 +216,7 @@ def main() -> int:
     parser.add_argument("--tail", type=int, default=25, metavar="LINES", help="of what a failing check said (25)")
     args = parser.parse_args()
 
-    # A shell may have had it ignored for what runs in its background.
+    # A shell may have set SIGINT to be ignored for its background processes.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     visible, why = gpus_here()
     gpus = len(visible)

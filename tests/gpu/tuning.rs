@@ -1,4 +1,4 @@
-//! The tuning file and the multiprocessors of collectives, against the stand-in for libcuda, which says what was launched.
+//! The tuning file and the multiprocessors of collectives, against the stand-in for libcuda, which reports the launches.
 
 use nvshmemrs_tests::fakes::with_fakes;
 use nvshmemrs_tests::{HANG, Output, bin, compile_c, launcher, program, run};
@@ -102,7 +102,7 @@ fn the_users_file_is_found_and_can_be_left_out() {
     assert!(blocks(&without, DIRECT).is_none(), "{}", without.describe());
 }
 
-/// They would wait for each other for ever.
+/// The PEs would wait for each other for ever.
 #[test]
 fn pes_with_different_files_do_not_form_a_job() {
     let folder = scratch();
@@ -125,7 +125,7 @@ fn pes_with_different_files_do_not_form_a_job() {
     sums(2, &same).assert_success();
 }
 
-/// The error names the file, the line and what is wrong; the job does not begin.
+/// The error names the file, the line and the mistake; the job does not begin.
 #[test]
 fn a_file_that_is_wrong_is_named_with_its_line() {
     let folder = scratch();
@@ -192,7 +192,7 @@ fn tune(args: &[&str]) -> Output {
     run(command.args(args), HANG)
 }
 
-/// Every variant is run and checked, and the library takes the file; what it has for others stays.
+/// Every variant is run and checked, and the library accepts the file; its entries for other GPUs and numbers of PEs stay.
 #[test]
 fn the_tuner_writes_a_file_that_the_library_takes() {
     let folder = scratch();

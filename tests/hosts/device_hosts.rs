@@ -1,5 +1,5 @@
 //! The heap on GPUs of several hosts: the library against `programs/fake_cuda.c`, which stands in for libcuda, over MPI. This machine plays
-//! the hosts. What only a GPU shows is left to machines that have one.
+//! the hosts. Behaviour that only a GPU shows is tested on machines with GPUs.
 
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::fakes::with_fakes;
@@ -22,7 +22,7 @@ const fn one(name: &str, pes: u32) -> Host<'_> {
     }
 }
 
-/// PEs on these hosts, which see the stand-in, and nothing of the user's. A process says what it has not given back to the driver.
+/// PEs on these hosts, which see the stand-in, and nothing of the user's. A process reports resources that it has not returned to the driver.
 fn runs(options: &[&str], hosts: &[Host<'_>], words: &[OsString]) -> Output {
     run(&mut prepared(options, hosts, words), SLOW)
 }

@@ -109,7 +109,7 @@ fn model_in_julia() {
 
 #[test]
 fn exchange_in_c() {
-    // It asks for the list of objects that are not freed.
+    // The program asks for the list of objects that are not freed.
     let tracked = |name, pes| Host {
         env: &[("NVSHMEMRS_TRACK", "1")],
         ..host(name, pes)
@@ -244,7 +244,7 @@ print('PE', me, 'ok', flush=True)
     }
 }
 
-/// A PE that is killed is named on its own host and on the other one; also over TCP, where its connections close.
+/// A PE that is killed is named on its own host and on the other host; also over TCP, where its connections close.
 #[test]
 fn a_killed_pe_is_named_on_every_host() {
     // mpirun would end the others before they have printed anything.

@@ -1,5 +1,5 @@
-//! PEs of other hosts that are of another version, send what makes no sense, or end while the job begins or ends. This machine plays the
-//! hosts; a plugin between the library and the real one (`programs/liar.c`) does on one PE what no correct PE does.
+//! PEs of other hosts that are of another version, send invalid messages, or end while the job begins or ends. This machine plays the
+//! hosts; a plugin between the library and the real one (`programs/liar.c`) makes one PE violate the protocol.
 
 use nvshmemrs_tests::hosts::{Host, host, mpirun, plugin};
 use nvshmemrs_tests::{
@@ -29,7 +29,7 @@ fn lies(what: &str, bytes: usize) -> Output {
     };
     let program = compile_c(&program("lies.c"));
     let words = [program.into(), bytes.to_string().into()];
-    // mpirun would end the other one before it has said anything. Within a machine Open MPI 4.1 copies all that is sent, also if less is
+    // mpirun would end the other PE before it has printed anything. Within a machine Open MPI 4.1 copies all that is sent, also if less is
     // received, unless it copies twice.
     let copies = ["--mca", "btl_vader_single_copy_mechanism", "none"];
     let options = [&["--enable-recovery"], &copies[..]].concat();
@@ -37,7 +37,7 @@ fn lies(what: &str, bytes: usize) -> Output {
     run(command.env("LIAR_PLUGIN", plugin()), HANG)
 }
 
-/// Hosts with different libraries do not come together; every PE says what differs, and on which hosts.
+/// Hosts with different libraries do not come together; every PE names the difference, and the hosts.
 #[test]
 fn hosts_with_another_version_are_named() {
     let has = |pe, host| {
@@ -70,7 +70,7 @@ fn hosts_with_another_version_are_named() {
     assert_eq!(lines.count(), 2, "{}", output.describe());
 }
 
-/// A put that is not what it says it is names its sender, on both sides, and writes nothing outside of its range.
+/// An invalid put is an error that names its sender, on both sides, and writes nothing outside of its range.
 #[test]
 fn messages_of_a_wrong_length_name_their_sender() {
     for (what, bytes) in [
@@ -124,7 +124,7 @@ fn assert_late(output: &Output, pes: usize, words: &str) {
     assert_eq!(lines.count(), pes, "{words}\n{}", output.describe());
 }
 
-/// Whichever step of init a PE does not come to, because it has died or hangs, the others name it when the time is over.
+/// Whichever step of init a PE does not reach, because it has died or hangs, the other PEs name it at the time limit.
 #[test]
 fn a_pe_that_does_not_come_on_in_init_is_named_on_every_host() {
     thread::scope(|scope| {
@@ -188,7 +188,7 @@ fn an_interrupt_ends_the_job_in_init_and_in_finalize() {
     }
 }
 
-/// If that is asked for, each PE writes down who is gone before mpirun ends it, also if it is in no call.
+/// On request, each PE writes which PE has died before mpirun ends it, also if it is in no call.
 #[test]
 fn the_last_words_before_mpirun_ends_the_job_say_why() {
     let program = compile_c(&program("lies.c"));
@@ -310,7 +310,7 @@ fn a_host_that_is_cut_off_is_named_on_both_sides() {
         fs::read_to_string(name).unwrap_or_default()
     };
     let words = [compile_c(&program("cut.c")).into(), file.clone().into()];
-    // Dropping it ends mpirun, which goes on waiting for the other host.
+    // Dropping `running` ends mpirun, which would otherwise wait for the other host.
     let running = spawn(&mut cable.mpirun(&words));
     let until = |done: &dyn Fn() -> bool| {
         let start = Instant::now();

@@ -440,7 +440,7 @@ static void heap(void)
     BAD(NOT_SYMMETRIC, free, ptr, rt, local);
     BAD(BAD_FREE, release, ptr, rt, (char *)dest + 8);
     BAD(BAD_FREE, pool_free, ptr, dest, sizeof(double), 0, NULL);
-    /* It has no status: NULL says that there was an error. */
+    /* pool_alloc returns no status: NULL is the error. */
     refused("pool_alloc", "device", "memory of GPU 7", 1, nvshmemrs_pool_alloc(64, 7, NULL) == NULL);
     BAD(BAD_FREE, realloc, ptr, rt, (char *)dest + 8, 64, &at);
     SAYS("NVSHMEM_SYMMETRIC_SIZE", OUT_OF_MEMORY, realloc, bytes, rt, dest, SIZE_MAX, &at);

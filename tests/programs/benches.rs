@@ -1,4 +1,4 @@
-//! The programs that measure what a layer costs, which no other test runs: they compile; and how figures of GPUs are judged.
+//! The programs that measure a layer's cost, which no other test runs: they compile; and the comparison of GPUs' figures with targets.
 
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::fakes::fakes;
@@ -32,7 +32,7 @@ fn the_bench_of_fortran_compiles() {
     compile_as(&bench.join("put.f90"), "bench-fortran", &[object]);
 }
 
-/// `run-gpu-bench --python-kernels` in a bundle whose programs only say what real ones would, with the stand-in for libcuda.
+/// `run-gpu-bench --python-kernels` in a bundle whose programs only print the output of real programs, with the stand-in for libcuda.
 #[test]
 fn kernels_in_python_are_judged_beside_their_peers() {
     let bundle = tempfile::tempdir().expect("a temporary folder");

@@ -1,12 +1,12 @@
 /* Joins a job in the way the arguments say, works in it, and leaves it. A status that is no success is printed, and is the
  * exit status.
  *
- *   env                     what the environment says
+ *   env                     joins as the environment says
  *   uid FILE PE N           a unique id that PE 0 makes and writes to FILE
  *   stdin PE N              a unique id that comes on standard input
  *   rounds N                N jobs, one after the other, with other heaps
- *   malloc BYTES            what the environment says, and allocates that much
- *   exec WORDS...           what the environment says, and another program that is started meanwhile */
+ *   malloc BYTES            joins as the environment says, and allocates BYTES
+ *   exec WORDS...           joins as the environment says, and starts another program meanwhile */
 
 #include "check.h"
 
@@ -78,7 +78,7 @@ static void rounds(int count)
     }
 }
 
-/* The file appears whole: PE 0 writes another one and renames it. */
+/* The file appears whole: PE 0 writes another file and renames it. */
 static void hand_out(const char *file, const nvshmemrs_unique_id_t *id)
 {
     char fresh[4096];

@@ -361,7 +361,7 @@ fn introduced(listener: &UnixListener) -> UnixStream {
 #[test]
 fn a_pe_that_was_turned_away_unheard_comes_again() {
     let (listener, follower) = in_place_of_pe_0(&[]);
-    // As PE 0 does with one that takes too long.
+    // PE 0 closes the connection of a PE that takes too long in this way.
     drop(introduced(&listener));
     drop(introduced(&listener));
     let mut third = introduced(&listener);
@@ -385,7 +385,7 @@ fn a_pe_that_can_open_nothing_more_does_not_take_pe_0_for_gone() {
     let (listener, follower) = in_place_of_pe_0(&[("NVSHMEMRS_INIT_TIMEOUT", "2")]);
     let stream = introduced(&listener);
     let pid = i32::try_from(follower.pid()).ok().and_then(Pid::from_raw);
-    // Of 0 files, poll would refuse one that is open.
+    // With a limit of 0 files, poll would refuse an open file.
     let none = Rlimit {
         current: Some(1),
         maximum: Some(1),
@@ -401,7 +401,7 @@ fn a_pe_that_can_open_nothing_more_does_not_take_pe_0_for_gone() {
     assert!(!output.stdout.contains("ended"), "{}", output.describe());
 }
 
-/// Also if it cannot be asked who it is, because it does not listen yet, or has no time for connections.
+/// Also if the first PE 0 cannot be asked for its pid, because it does not listen yet, or accepts no connections at the moment.
 #[test]
 fn a_second_pe_0_is_refused() {
     for listens in [false, true] {
@@ -441,7 +441,7 @@ fn a_pe_of_another_pid_namespace_has_the_number_that_is_right_here() {
     let first = spawn(job::member(&program, &id, 0, 2).arg("sleeping"));
     let mut unshare = job::member("unshare", &id, 1, 2);
     unshare.args(["--pid", "--fork", "--kill-child"]);
-    // It is number 1 in there, and does nothing for two minutes.
+    // The program has pid 1 in its namespace, and sleeps for two minutes.
     let inside = spawn(unshare.arg(&program).arg("sleeping"));
     let pe = until("PE 1 that sleeps", || {
         let mut info = Command::new(bin("nvshmemrs-info"));

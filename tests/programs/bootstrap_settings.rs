@@ -1,4 +1,4 @@
-//! What a PE says of settings and of a launcher's variables that make no sense, and of memory that is not there.
+//! Errors of a PE for invalid settings, for invalid variables of a launcher, and for missing memory.
 
 use nvshmemrs_tests::rendezvous::{BOOTSTRAP, assert_refused, assert_worked, joiner};
 use nvshmemrs_tests::{HANG, Output, job, run};

@@ -1,4 +1,4 @@
-/* What the test programs share. */
+/* Shared by the test programs. */
 
 #ifndef CHECK_H
 #define CHECK_H
@@ -20,7 +20,7 @@ enum { CALL_FAILED = 5 };
         }                                                                        \
     } while (0)
 
-/* Joins the job, and says so in one line: who, of how many, which process. */
+/* Joins the job, and prints a line with the PE, the number of PEs, and the process. */
 static inline nvshmemrs_runtime_t join(int32_t *pe)
 {
     nvshmemrs_runtime_t runtime;

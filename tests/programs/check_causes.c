@@ -1,4 +1,4 @@
-/* For the count of problems: a lock that does not order what it guards (LOCK), two bugs that have nothing to do with each other
+/* For the count of problems: a lock that does not order the data it guards (LOCK), two bugs that are independent of each other
  * (TWO), or both (BOTH). */
 #include "../checker/planted/job.h"
 
@@ -7,7 +7,7 @@
 #define TWO
 #endif
 
-/* A wrong lock: giving it back orders nothing that went to another PE. Several lines write and read what it guards. */
+/* A wrong lock: releasing it orders no puts to another PE. Several lines write and read the data that the lock guards. */
 static inline void under_a_wrong_lock(void)
 {
     uint64_t *lock = zeroed(1, sizeof *lock), old;

@@ -1,4 +1,4 @@
-/* What the checker costs: times of single calls between PE 0 and PE 1, and of loads, which this program shows to the checker. PE 0
+/* The checker's cost: times of single calls between PE 0 and PE 1, and of loads, which this program shows to the checker. PE 0
  * prints a line for each, the best of many batches, in nanoseconds. Run with the checker and without by tests/checker/check.rs. */
 #include "../checker/planted/job.h"
 #include <sched.h>

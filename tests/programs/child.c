@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* What init tells a child. */
+/* Prints the result of init in a child. */
 static int child(void)
 {
     nvshmemrs_runtime_t runtime = 0;

@@ -1,5 +1,5 @@
-/* PE 0 puts megabytes to PE 1, and the other way, until that fails. Arguments: a file; each PE adds its number to the name, says there
- * that it puts, and then what the error says. */
+/* PE 0 and PE 1 put megabytes to each other until a put fails. Argument: a file; each PE adds its number to the name, writes there
+ * that it puts, and then the text of the error. */
 
 #include "check.h"
 

@@ -1,4 +1,4 @@
-// What a caller of nvshmemrs.hpp gets wrong: each call throws an `nvshmemrs::error` with a status and a text that says what
+// Mistakes of a caller of nvshmemrs.hpp: each call throws an `nvshmemrs::error` with a status and a text that says what
 // must be, nothing is written, no PE is stranded, and the job goes on.
 
 #include <nvshmemrs/nvshmemrs.hpp>
@@ -68,7 +68,7 @@ int main() {
     EXPECT(OutOfBounds, "`index` is 8", "less than 8", data.test(8, nvshmemrs::equal_to, 1.0));
     EXPECT(NotSymmetric, "`dest`", "malloc", nvshmemrs::symmetric_span<double>(rt.handle(), two.data(), 2).at(0)[0] = 1.0);
 
-    // Wrong shape, one-sided: of the array, of a part of it, of what is strided.
+    // Wrong shape, one-sided: of the array, of a part of it, of a strided part.
     EXPECT(OutOfBounds, "`dest` has 8 elements", "at least 9", data.at(0).put(nine), 0);
     EXPECT(OutOfBounds, "`dest` has 1 elements", "at least 2", data.slice(7, 1).at(0).put_nbi(two), 0);
     EXPECT(OutOfBounds, "`source` has 1 elements", "at least 2", data.slice(0, 1).at(0).get(two), 0);

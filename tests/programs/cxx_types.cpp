@@ -1,5 +1,5 @@
 // Every type of elements in every operation of nvshmemrs.hpp that takes it. Each writes to the right neighbour, or in a
-// collective; what is written, and what lies beside it, is checked. `PART` is 0 to 2: signed integers, unsigned ones, and
+// collective; the written elements, and the elements beside them, are checked. `PART` is 0 to 2: signed integers, unsigned ones, and
 // floating-point and complex numbers, each with a type of the program's own.
 
 #include <nvshmemrs/nvshmemrs.hpp>

@@ -1,4 +1,4 @@
-/* What a program does to its process after init: `closes FILE` closes all descriptors, opens the file and allocates;
+/* A program changes its own process after init: `closes FILE` closes all descriptors, opens the file and allocates;
    `uses_up` leaves no descriptor free; `another_user` gives up root and `another_root` changes the root. The last three finalize. */
 
 #include "check.h"

@@ -1,6 +1,6 @@
 /* Collectives by the copy engines of the GPUs, beside other work: every byte of the results, and those around them.
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -8,7 +8,7 @@
 
 enum { MOST = (1 << 20) + 1, GUARD = 64, TEAMS = 3, FCOLLECT = 0, ALLTOALL, BROADCAST, KINDS };
 static const char *const NAMES[KINDS] = {"fcollect", "alltoall", "broadcast"};
-/* Aligned and not; one byte beside what copies like. */
+/* Aligned and unaligned sizes; also one byte off the sizes that copies favour. */
 static const size_t SIZES[] = {1, 7, 4096, 4097, 65535, 1 << 20, MOST};
 
 static void use(int32_t algorithm)
@@ -65,7 +65,7 @@ static unsigned char *source_of(const buffers_t *on, const call_t *call)
     return place(on->dest, call) + (call->kind == FCOLLECT ? (size_t)pe * call->part : 0);
 }
 
-/* What is there before: a pattern in `dest`, and the source. */
+/* Writes the initial contents: a pattern in `dest`, and the source's data. */
 static void prepare(const buffers_t *on, const call_t *call)
 {
     unsigned char *bytes = malloc(on->bytes);
@@ -238,7 +238,7 @@ static void differs(int32_t algorithm, int kind, const char *words)
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     make(stream, NVSHMEMRS_TEAM_WORLD, &on, &call);
     REFUSED(NVSHMEMRS_ERROR_MISMATCH, words, nvshmemrs_stream_synchronize(stream));
-    /* It stays. */
+    /* The error persists. */
     REFUSED(NVSHMEMRS_ERROR_MISMATCH, words, nvshmemrs_finalize(rt));
     leave();
 }

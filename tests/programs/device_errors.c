@@ -1,4 +1,4 @@
-/* What a C program on GPUs gets wrong, and what becomes of it. libcuda is opened at run time, as there may be none where this is compiled.
+/* Mistakes of a C program on GPUs, and their errors. libcuda is opened at run time, as there may be none where this is compiled.
  *
  * Argument: "index", GPUs that there are not; "arguments", pointers that are no part of the heap, then all works as before; "kill", the last
  * PE is killed while the others are in a barrier, and they get an error within 5 s; "kill_stream", while they wait for a reduction on a stream. */
@@ -93,7 +93,7 @@ static void arguments(void)
         CUDA(cuMemAlloc_v2, (uint64_t *, size_t), &plain, 4 << 20);
         REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "cuMemCreate", nvshmemrs_buffer_register(rt, (void *)plain, 4 << 20, NULL, &mapped));
         REFUSED(NVSHMEMRS_ERROR_NOT_SYMMETRIC, "dest", nvshmemrs_put(rt, (void *)plain, values, sizeof values, pe));
-        /* But it may be what is sent. */
+        /* As a source, such memory is valid. */
         CUDA(cuMemsetD8_v2, (uint64_t, unsigned char, size_t), plain, 0, sizeof values);
         CHECK(nvshmemrs_put(rt, heap, (void *)plain, sizeof values, pe));
         CUDA(cuMemFree_v2, (uint64_t), plain);
@@ -152,7 +152,7 @@ static void one_is_killed(int on_stream)
     snprintf(number, sizeof number, "PE %d", (int)(n - 1));
     if (!strstr(nvshmemrs_last_error(), number))
         FAIL("the error does not name %s", number);
-    /* It stays: nothing after it can be right. */
+    /* The error persists, because no later collective can succeed. */
     if (nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD) == NVSHMEMRS_SUCCESS)
         FAIL("the next barrier succeeds without PE %d", (int)(n - 1));
 }

@@ -1,7 +1,7 @@
-/* Streams of the program's that wait have all queues of the GPU, so the library's own stream does not come to its work: what the library is
- * asked to do ends within the deadline, and nothing goes wrong when the streams go on. For a GPU with 8 queues (CUDA_DEVICE_MAX_CONNECTIONS).
+/* Waiting streams of the program occupy all queues of the GPU, so the library's own stream makes no progress: calls into the library
+ * end within the deadline, and nothing goes wrong when the streams go on. For a GPU with 8 queues (CUDA_DEVICE_MAX_CONNECTIONS).
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -47,12 +47,12 @@ static void make_streams(void)
         stream[i] = ours(raw[i] = new_stream());
 }
 
-/* What is tried while all queues are held. `host` is the memory of the call's that is not symmetric. */
+/* The calls that are tried while all queues are held. `host` is the call's memory that is not symmetric. */
 
 static int32_t put(uint64_t *host, size_t count) { return nvshmemrs_put(rt, landing, host, count * 8, pe); }
 static int32_t put_nbi(uint64_t *host, size_t count)
 {
-    /* A GPU that uses pageable memory itself takes it when it comes to it, and the call need not wait for that. */
+    /* A GPU that reads pageable memory itself does so when the copy's turn comes, and the call need not wait for that. */
     return getenv("FAKE_CUDA_READS_PAGES") ? put(host, count) : nvshmemrs_put_nbi(rt, landing, host, count * 8, pe);
 }
 /* More than the driver has room for. */
@@ -120,7 +120,7 @@ static int32_t test(uint64_t *host, size_t count)
     return nvshmemrs_test(rt, number, NVSHMEMRS_CMP_EQ, &zero, NVSHMEMRS_DTYPE_UINT64, &holds);
 }
 
-/* `put`s land what their memory held in the call, or nothing; `get`s write nothing after it. */
+/* `put`s write the data that their source held during the call, or nothing; `get`s write nothing after the call. */
 static const struct {
     const char *name;
     int32_t (*run)(uint64_t *, size_t);
@@ -157,8 +157,8 @@ static const struct {
     {"test", test, 0, 0, 0, 0, 0},
 };
 
-/* The call must end with the deadline, and say what it waits for; the answer is false. A GPU may have other queues for copies, so there
- * it may also be done in time: true. Those of the stand-in are for all. */
+/* The call must end at the deadline, and its error must say what it waits for: returns false. A GPU may have other queues for copies, so
+ * the call may also complete in time there: returns true. The stand-in's queues are for all work. */
 static int ends(const char *name, size_t at, uint64_t *host)
 {
     uint64_t previous;
@@ -168,11 +168,11 @@ static int ends(const char *name, size_t at, uint64_t *host)
     double took = now_s() - start;
     CHECK(nvshmemrs_deadline_end(previous));
     const char *why = status ? nvshmemrs_last_error() : "success";
-    /* It begins with the operation: `put`. */
+    /* The message begins with the operation: `put`. */
     why += *why == '`';
     if (status == NVSHMEMRS_SUCCESS && took < limit && *name && !getenv("FAKE_CUDA_QUEUES"))
         return 1;
-    /* What it looks at may come by such a queue. */
+    /* The word that wait_until polls may arrive by such a queue. */
     int looks = tried[at].run == wait_until && !getenv("FAKE_CUDA_QUEUES");
     if (status != NVSHMEMRS_ERROR_TIMEOUT || (!looks && !strstr(why, "CUDA_DEVICE_MAX_CONNECTIONS")))
         FAIL("%s (%zu): status %d: %s", name, at, (int)status, why);
@@ -235,7 +235,7 @@ static void held(void)
             FAIL("%s (%zu) has put %lu", name, at, first);
         if (added > (uint64_t)tried[at].adds || (done && added != (uint64_t)tried[at].adds))
             FAIL("%s (%zu) has added %lu times", name, at, added);
-        /* Now it does what it should. */
+        /* Now the call succeeds. */
         if (tried[at].puts)
             fill(host, count, FIRST);
         if (tried[at].run != wait_until)
@@ -269,7 +269,7 @@ static void held(void)
     end();
 }
 
-/* Ctrl-C ends what waits, and the deadline finalize, too. Nothing stays behind: what waits is told to end. */
+/* Ctrl-C ends waiting calls, and the deadline ends finalize, too. Nothing stays behind: waiting operations are told to end. */
 static void held_finalize(void)
 {
     uint64_t previous, held[LITTLE];
@@ -312,7 +312,7 @@ static void hold_until_the_door_opens(void)
     }
 }
 
-/* The other PE has died; what this one has in its GPU's memory it can save, even if the GPU comes to it late. */
+/* The other PE has died; this PE can save the data in its GPU's memory, even if the GPU starts the copy late. */
 static void held_survivor(void)
 {
     long after_ms = 500;
@@ -339,13 +339,13 @@ static void held_survivor(void)
         CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw[i]);
     CUDA(cuMemFreeHost, (void *), pinned_words);
     free(pages);
-    /* It has no good end, but it has one. */
+    /* Finalize fails, but it must not reach the deadline. */
     if (nvshmemrs_finalize(rt) == NVSHMEMRS_ERROR_TIMEOUT)
         FAIL("finalize: %s", nvshmemrs_last_error());
     leave();
 }
 
-/* Init gives up, and what it has begun is done before the memory for it goes. */
+/* Init gives up, and the operations that it has begun complete before their memory is freed. */
 static void held_init(void)
 {
     long after_ms = 2000;

@@ -1,6 +1,6 @@
 /* A heap on GPUs of several hosts: memory of all kinds on the caller's side, streams of the program's, registered buffers, a PE that dies.
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,14 +9,14 @@
 
 #include <signal.h>
 
-/* More than what travels at once, and no multiple of it. */
+/* More than one message carries, and no multiple of its length. */
 enum { COUNT = 300001, FEW = 3 };
 #define GRANULE (2ul << 20)
 #define BYTES (COUNT * 8ul)
 
 static uint64_t expected(int32_t of, size_t at) { return (uint64_t)of * 1000003 + at * 7 + 1; }
 
-/* What a PE has in memory of the host's. */
+/* Fills a PE's words in host memory. */
 static void fill_with(uint64_t *words, int32_t of)
 {
     for (size_t at = 0; at < COUNT; at++)
@@ -66,7 +66,7 @@ static void buffers(void)
                 all();
                 CHECK(nvshmemrs_get(rt, check, target, BYTES, pe));
                 compare(check, from, names[kind]);
-                /* It goes back where it came from. */
+                /* A get brings the data back to its source. */
                 memset(check, 0, BYTES);
                 to_there(memory, check);
                 if (later) {
@@ -95,7 +95,7 @@ static int32_t counts(void *user)
     return 0;
 }
 
-/* Operations run in the order of the program's stream, between what it has put there itself. */
+/* Operations run in the order of the program's stream, between the program's own work on the stream. */
 static void streams(void)
 {
     begin();
@@ -135,14 +135,14 @@ static void streams(void)
     CHECK(nvshmemrs_g64(stream, number, pe, &last));
     if (last != 20)
         FAIL("%d additions came", (int)last);
-    /* What is wrong is kept for whoever waits for the stream, which goes on. */
+    /* An error is kept for the caller that synchronizes the stream, which goes on. */
     CHECK(nvshmemrs_p64(stream, number, 7, 99));
     REFUSED(NVSHMEMRS_ERROR_PE_RANGE, "99", nvshmemrs_stream_synchronize(stream));
     CHECK(nvshmemrs_p64(stream, number, 7, pe));
     CHECK(nvshmemrs_stream_synchronize(stream));
     if (value_of(number, pe) != 7)
         FAIL("the stream has not gone on");
-    /* No graph can have what a thread of the host's does. */
+    /* A graph cannot contain the work of a host thread. */
     void *graph;
     CUDA(cuStreamBeginCapture_v2, (cuda_stream_t, int), raw, 2);
     REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "in a job that is checked or on several hosts is not possible while the stream is captured",
@@ -151,7 +151,7 @@ static void streams(void)
     CUDA(cuGraphDestroy, (void *), graph);
     CHECK(nvshmemrs_barrier(stream, NVSHMEMRS_TEAM_WORLD));
     CHECK(nvshmemrs_stream_free(second));
-    /* What is left on it runs on, and finalize waits for that. */
+    /* Operations that are still on the stream continue, and finalize waits for them. */
     CHECK(nvshmemrs_p64(stream, number, 9, next));
     CHECK(nvshmemrs_stream_free(stream));
     CHECK(nvshmemrs_event_free(event));
@@ -195,7 +195,7 @@ static void copied(void *to, uint64_t from, size_t bytes)
     CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, from, bytes);
 }
 
-/* A GPU reaches the PEs of its own host. Kernels learn so: the program reads what they would. */
+/* A GPU reaches the PEs of its own host. Kernels read this from the state; the program reads the same words. */
 static void far(void)
 {
     begin();

@@ -1,7 +1,7 @@
-/* What the library still knows of a stream that the program has taken back, and of a team that is destroyed while a kernel of it is to come:
- * memory goes only when nothing can use it any more, and so does a team's number.
+/* The library's records of a stream that the program has released, and of a team that is destroyed while one of its kernels is pending:
+ * memory and a team's number are reused only when nothing can use them any more.
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -12,7 +12,7 @@ enum { COUNT = 700, FIRST = 6, NUMBERS = 320 };
 static uint64_t *source, *sum, *again;
 static int32_t next;
 
-/* `source` is this PE's number, and what follows; the rest is 0. */
+/* `source` holds this PE's number, and the numbers that follow; the rest is 0. */
 static void begin_sums(void)
 {
     begin();
@@ -97,8 +97,8 @@ static void implicit(void)
     unmarked(NULL, new_stream_with(0));
 }
 
-/* A handle that is made and let go within a capture has nothing but what is in the graph. Another one of the same stream stays, and what
- * is known of it. */
+/* A handle that is made and released within a capture has no operations outside the graph. Another handle of the same stream stays valid,
+ * and the library keeps its record. */
 static void in_capture(void)
 {
     begin_sums();
@@ -132,8 +132,8 @@ static void in_capture(void)
     end();
 }
 
-/* A collective waits on a stream that is captured then. The team's next one, elsewhere, still comes after it, also if the stream was let go
- * meanwhile: it adds up what the first one has left. */
+/* A collective waits on a stream that is captured then. The team's next collective, elsewhere, still follows it, also if the stream was
+ * released meanwhile: it sums the results of the first collective. */
 static void one_after_the_other(int goes, int blocking)
 {
     begin_sums();
@@ -177,7 +177,7 @@ static int32_t split(nvshmemrs_team_t *team)
 
 static uint32_t number_of(nvshmemrs_team_t team) { return (uint32_t)team; }
 
-/* It ends by a deadline on this PE, or because another one has left. */
+/* The call ends by a deadline on this PE, or because another PE has left. */
 static void left_half_way(int32_t status, const char *what)
 {
     if (status != NVSHMEMRS_ERROR_TIMEOUT && status != NVSHMEMRS_ERROR_TEAM_BROKEN)
@@ -202,7 +202,7 @@ static void given_up(int alone)
     else if (pe != 0)
         left_half_way(nvshmemrs_barrier(rt, team), "a barrier without PE 0");
     CHECK(nvshmemrs_deadline_end(previous));
-    /* It meets on the host. */
+    /* This barrier meets on the host. */
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     CHECK(nvshmemrs_team_destroy(rt, team));
 
@@ -242,8 +242,8 @@ static void given_up_behind(void) { given_up(0); }
 
 static void given_up_alone(void) { given_up(1); }
 
-/* A stream takes nothing more for a while, and calls that put something on it wait. Who lets other streams go does not, nor does a collective
- * of another team; one of the team that waits was on a stream that goes. */
+/* A stream is full for a while, and calls that put work on it wait. A call that releases another stream does not wait, nor does a collective
+ * of another team; a collective of the waiting team was on the stream that is released. */
 static nvshmemrs_stream_t full;
 static atomic_int filled;
 

@@ -1,4 +1,4 @@
-/* A PE whose heap is in GPU memory, and what it has of the driver: streams, pinned memory. For programs that make them themselves. */
+/* A PE whose heap is in GPU memory, and its resources from the driver: streams, pinned memory. For programs that create them themselves. */
 
 #ifndef DEVICE_PE_H
 #define DEVICE_PE_H
@@ -91,13 +91,13 @@ static inline uint64_t value_of(const uint64_t *word, int32_t of)
     return value;
 }
 
-/* What a program can do, by the name that is its argument. */
+/* A part of a program, which an argument selects by name. */
 typedef struct {
     const char *name;
     void (*run)(void);
 } part_t;
 
-/* Does the one that the argument names; gives the exit status. */
+/* Runs the part that the argument names; returns the exit status. */
 static inline int run_part(int argc, char **argv, const part_t *all, size_t count, const char *says)
 {
     for (size_t i = 0; i < count; i++) {

@@ -78,7 +78,7 @@ int main(void) {
     for (size_t i = 0; i < WORDS; i++) words[i] = i * 1000 + (uint64_t)me;
     copy((void *)buffer, words, BYTES);
 
-    /* What cannot be: host memory, part of a mapping, an address that is taken. */
+    /* Buffers that cannot be registered: host memory, part of a mapping, an address that is taken. */
     void *symmetric, *again;
     void *host = aligned_alloc(PIECE, BYTES);
     EXPECT(nvshmemrs_buffer_register(rt, host, BYTES, NULL, &symmetric) == NVSHMEMRS_ERROR_INVALID_VALUE);

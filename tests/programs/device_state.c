@@ -1,8 +1,8 @@
-/* What kernels get of a job: the state, the tables behind it, and how these change. The program reads and writes them as kernels would, in
+/* The job's data for kernels: the state, its tables, and their changes. The program reads and writes them as kernels would, in
  * host memory or, by copies, in that of a GPU.
  *
- * Argument: "tables"; "kill", the last PE is killed, and the others' abort words must tell; "report", what a kernel finds wrong with its
- * arguments, with NVSHMEMRS_DEVICE_CHECK=1; "unchecked", what it reports without, as of a PE of another host; "watched", of a job that is checked. */
+ * Argument: "tables"; "kill", the last PE is killed, and the others' abort words must tell; "report", a kernel's report of its wrong
+ * arguments, with NVSHMEMRS_DEVICE_CHECK=1; "unchecked", a report without, as of a PE of another host; "watched", of a job that is checked. */
 #include "driver.h"
 
 #include <signal.h>
@@ -83,7 +83,7 @@ static uint64_t flag(const team_t *row, int32_t of, uint32_t slot, int parity, i
     return state.base + (uint64_t)of * state.stride + row->sync + index * 8;
 }
 
-/* The row of a team that this PE is a member of: who, and that nobody has met. */
+/* Checks the row of a team that this PE is a member of: the members, and that no meeting has begun. */
 static team_t live(nvshmemrs_team_t team, const int32_t *members, int32_t count, int32_t step)
 {
     team_t row = row_of(team);
@@ -146,7 +146,7 @@ static void teams(void)
     live(NVSHMEMRS_TEAM_SHARED, all, n, 1);
     live(NVSHMEMRS_TEAM_SAME_MYPE_NODE, &pe, 1, 1);
     SAME(row_of(job.n_teams - 1).n, 0);
-    /* What a kernel of an earlier team has left is gone, whatever number the next team has; so often that numbers come again. */
+    /* The next team sees nothing that a kernel of an earlier team left, whatever its number; the rounds are enough to reuse numbers. */
     nvshmemrs_team_t team, before = 0;
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     for (int round = 0; round < 3; round++) {

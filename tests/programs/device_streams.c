@@ -1,6 +1,6 @@
 /* Streams of a GPU, and the work still on them when an object ends. The program makes its streams, graphs and pinned memory by the driver.
  *
- * Argument: what to do, a function below. */
+ * Argument: the name of a part, a function below. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -186,7 +186,7 @@ static void let_go(void)
     join_within(thread, 20, "the thread");
 }
 
-/* Memory stays where something that does not end may use it. With `function`, the last one who has the runtime is a function on the
+/* Memory stays mapped while an operation that does not end may use it. With `function`, the last owner of the runtime is a function on the
  * stream. */
 static void finalized_too_early(int function)
 {
@@ -393,7 +393,7 @@ static void pageable(void)
     cuda_stream_t raw = new_stream();
     nvshmemrs_stream_t stream = ours(raw);
     hold_up(raw, &door);
-    /* These return at once. */
+    /* These puts return at once. */
     CHECK(nvshmemrs_put(stream, small, few, sizeof few, pe));
     CHECK(nvshmemrs_put(stream, known, fixed, MANY * 8, pe));
     put_t late[] = {{stream, large, NULL, host, 0.3, 0}, {stream, large, signal, host, 0.3, 0}};

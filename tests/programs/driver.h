@@ -1,4 +1,4 @@
-/* What the test programs that call the CUDA driver themselves share. libcuda is opened at run time, as there may be none where they are
+/* Shared by the test programs that call the CUDA driver themselves. libcuda is opened at run time, as there may be none where they are
  * compiled. */
 
 #ifndef DRIVER_H
@@ -17,7 +17,7 @@
         exit(6);                                \
     } while (0)
 
-/* The call must come to this status, with these words. */
+/* The call must return this status, with these words in its message. */
 #define REFUSED(status, words, call)                                                                  \
     do {                                                                                              \
         int32_t status_ = (call);                                                                     \

@@ -146,7 +146,7 @@ int main(int, char **words)
         begin();
         std::exit(0);
     } else if (how == "other") {
-        // Another thread than the one that has joined ends the process.
+        // Another thread than the thread that has joined ends the process.
         global.armed = true;
         begin();
         std::thread([] { work(); std::exit(0); }).join();

@@ -1022,7 +1022,7 @@ int cuStreamDestroy_v2(stream_t *stream) {
     stream->closing = 1;
     go(stream);
     pthread_mutex_unlock(&stream->lock);
-    /* Its work goes on, and events may still refer to it, so it is never freed. */
+    /* The stream's work continues, and events may still refer to the stream, so it is never freed. */
     __atomic_fetch_sub(&streams, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
 }

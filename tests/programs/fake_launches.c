@@ -1,7 +1,7 @@
 /* Kernels that other compilers made, for the libcuda of fake_cuda.c, which is compiled with -DcuLaunchKernel=fake_cuLaunchKernel.
  *
- * A library is a cubin, in which the driver finds kernels and memory by their names. A launch waits for its stream, and calls what the
- * test has set, fake_launched. Functions that are asked for by cuGetProcAddress and are not here return NOT_SUPPORTED. */
+ * A library is a cubin, in which the driver finds kernels and memory by their names. A launch waits for its stream, and calls the test's
+ * function, fake_launched. Functions that are asked for by cuGetProcAddress and are not here return NOT_SUPPORTED. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     size_t bytes;
-    /* What the kernels of the library find under this name. */
+    /* The variable of this name that the library's kernels use. */
     _Alignas(64) uint64_t nvshmemrs_device_state[8];
     char image[];
 } library_t;
@@ -36,7 +36,7 @@ typedef struct {
 static function_t functions[KERNELS];
 static int functions_end;
 
-/* What runs a kernel: its name, blocks and threads, the addresses of its arguments, and its library's state. Not 0: the launch failed. */
+/* Runs a kernel, given its name, blocks and threads, the addresses of its arguments, and its library's state. Not 0: the launch failed. */
 typedef int (*launched_t)(const char *name, const unsigned *shape, void **args, const void *state);
 launched_t fake_launched;
 

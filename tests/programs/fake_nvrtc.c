@@ -1,4 +1,4 @@
-/* An NVRTC for tests on machines without one: what it compiles to is an image that fake_cuda.c takes. With BROKEN, one of another
+/* An NVRTC for tests on machines without one: it compiles to an image that fake_cuda.c accepts. With BROKEN, an NVRTC of another
  * version that compiles nothing. */
 #include <string.h>
 

@@ -305,7 +305,7 @@ static int32_t operate(const char *name, int again)
     exit(98);
 }
 
-/* Says what a call came to, and when. */
+/* Prints the result of a call, and the time. */
 static void say(int32_t status, int64_t noticed)
 {
     int64_t died = 0;
@@ -323,7 +323,7 @@ static void survive(const char *operation, int again)
     int32_t status = operate(operation, again), stopped = strcmp(how, "stop") == 0;
     int32_t expected = stopped ? NVSHMEMRS_ERROR_PE_STOPPED : NVSHMEMRS_ERROR_PE_DIED;
     say(status, now_ns());
-    /* What is queued ends by the same error, but not at the same moment. */
+    /* The queued operation ends with the same error, but not at the same moment. */
     if (stopped && strcmp(operation, "finalize") != 0 && nvshmemrs_stream_synchronize(stream) == NVSHMEMRS_ERROR_PANIC)
         exit(97);
     if (strcmp(operation, "finalize") == 0) {

@@ -4,7 +4,7 @@ use nvshmemrs_tests::workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is compiled into the library and the tools, and what a reader might copy.
+/// The sources of the library and the tools, and the code that a reader might copy.
 const FOLDERS: [&str; 7] = [
     "core/src",
     "core/crates",
@@ -41,7 +41,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A line's code: without a comment, and without what stands in quotes.
+/// A line's code: without a comment, and without the contents of strings.
 fn code(line: &str) -> String {
     let before = line.split("//").next().unwrap_or_default();
     before

@@ -14,7 +14,7 @@
 #include <vector>
 #include <type_traits>
 
-// A copy of an owner would end the original, so there is none. What was moved from owns nothing.
+// A copy of an owner would end the original, so owners cannot be copied. A moved-from object owns nothing.
 template <typename T> constexpr bool is_owner =
     !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T> && std::is_nothrow_move_constructible_v<T> &&
     std::is_nothrow_move_assignable_v<T>;
@@ -68,7 +68,7 @@ void asymmetric(runtime &rt) {
         for (std::uintptr_t place : places)
             CHECK(end <= place || place + EACH * sizeof(std::int64_t) <= start);
         std::fill(later.back().begin(), later.back().end(), -1);
-        // Everybody's copies still hold what they held, PE 0's too: the others may still read them.
+        // The contents of all PEs' copies are unchanged, PE 0's too: the other PEs may still read them.
         if (me != 0) {
             const std::size_t i = (round * 37) % MANY;
             const std::int32_t from = (me + round) % n;

@@ -1,4 +1,4 @@
-/* Jobs that hang, in the way the argument says. With NVSHMEMRS_TIMEOUT every wait ends, and each PE prints what its call came to; a
+/* Jobs that hang, in the way the argument says. With NVSHMEMRS_TIMEOUT every wait ends, and each PE prints the result of its call; a
  * second argument is a deadline for the calls instead. */
 
 #include "check.h"

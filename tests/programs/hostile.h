@@ -176,7 +176,7 @@ static void *pick_symmetric(void)
     return pool[which].at + start;
 }
 
-/* An address to wait on: canaries hold what every wait below is content with. */
+/* An address to wait on: the canaries' value satisfies every wait below. */
 static void *pick_watched(void)
 {
     size_t start = below(CANARY_BYTES / 8) * 8;
@@ -287,7 +287,7 @@ static void check_output(int which, size_t bytes, int written)
                  written ? "succeeded" : "failed");
 }
 
-/* A status that a caller can make sense of; what must not happen here ends the program. */
+/* Checks that a status is one that a caller can handle; a status that must not occur here ends the program. */
 static int32_t check_status(int32_t status)
 {
     switch (status) {

@@ -1,4 +1,4 @@
-/* The calls of hostile.h that make or destroy what lives, or would end the job with the wrong argument. Each is a call of its own:
+/* The calls of hostile.h that create or destroy objects, or would end the job with the wrong argument. Each is a call of its own:
  * SPECIAL in tests/faults/hostile.rs lists them. They draw from the sequence that all PEs share. */
 
 static uint64_t pick_of(uint64_t *kept, int *which)

@@ -1,5 +1,5 @@
-/* A program that calls MPI itself, and nvshmemrs over a communicator of its own, whose ranks run the other way. The first argument says
- * what it does:
+/* A program that calls MPI itself, and nvshmemrs over a communicator of its own, whose ranks run the other way. The first argument selects
+ * the part:
  *
  * comm      puts to the neighbour, sums, and ends everything in order; twice, the second time with the communicator as Fortran has it
  * single    has initialised MPI without support for threads

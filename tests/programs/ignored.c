@@ -14,7 +14,7 @@ int main(void)
         nvshmemrs_put(runtime, &pe, &pe, 4, 0);
         nvshmemrs_get(runtime, &pe, memory, 4, 77);
     }
-    /* These are answers. */
+    /* The statuses of these calls are answers, not mistakes. */
     void *pointer;
     nvshmemrs_ptr(runtime, &pe, 0, &pointer);
     CHECK(nvshmemrs_finalize(runtime));

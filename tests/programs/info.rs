@@ -1,4 +1,4 @@
-//! What `nvshmemrs-info` tells of settings; and of GPUs: with the stand-ins for the driver, NVRTC and NVML, and on a machine that has none of them.
+//! `nvshmemrs-info` shows settings and GPUs: with the stand-ins for the driver, NVRTC and NVML, and on a machine that has none of them.
 
 use nvshmemrs::config::SETTINGS;
 use nvshmemrs::config::nvshmem::{Effect, NVSHMEM};

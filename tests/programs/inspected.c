@@ -1,4 +1,4 @@
-/* A job for those who look into it. Every PE has allocations, a team, a stream and traffic with the next PE. All wait outside of
+/* A job for the tools that inspect jobs. Every PE has allocations, a team, a stream and traffic with the next PE. All wait outside of
  * nvshmemrs until the first file is gone; then all but PE 1 come to a barrier, and PE 1 when the second file is gone, too. The tests know
  * lines by the words in the comments behind them.
  *

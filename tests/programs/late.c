@@ -1,4 +1,4 @@
-/* PE 2 comes to a barrier when the file that the argument names is there. */
+/* PE 2 enters a barrier when the file that the argument names exists. */
 
 #include "check.h"
 int main(int argc, char **argv)

@@ -334,7 +334,7 @@ fn standard_input_goes_to_the_first_pe() {
 
 #[test]
 fn a_terminal_reaches_the_first_pe() {
-    // `script` (bsdutils) gives the launcher a terminal and types what it reads, then the end of input.
+    // `script` (bsdutils) gives the launcher a terminal and types its own input there, then the end of input.
     let mut input = tempfile::tempfile().expect("a temporary file");
     input.write_all(b"typed\n").expect("a line in a file");
     input.rewind().expect("a file can be rewound");

@@ -1,4 +1,4 @@
-//! How jobs end: who sent the signal that ended a PE, and what is left where a job cannot be started.
+//! How jobs end: the sender of the signal that ended a PE, and leftovers of a job that cannot be started.
 
 use nvshmemrs_tests::nobody::Nobody;
 use nvshmemrs_tests::{HANG, Output, compile_c, launcher, program, run, spawn};
@@ -6,10 +6,10 @@ use rustix::process::{Signal, getpid, set_child_subreaper};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// What a program exits with when a call into nvshmemrs fails, see `programs/check.h`.
+/// A program's exit status when a call into nvshmemrs fails, see `programs/check.h`.
 const CALL_FAILED: i32 = 5;
 
-/// Runs `programs/left.c` with three PEs; what PE 1 becomes are the last words.
+/// Runs `programs/left.c` with three PEs; PE 1 executes the command of the last words.
 fn left(grace: &str, words: &[&str]) -> Output {
     let mut command = launcher(3, &["--grace", grace]);
     command.arg(compile_c(&program("left.c"))).args(words);
@@ -87,7 +87,7 @@ fn a_pe_that_executes_another_program_is_told_as_such() {
 #[test]
 fn what_another_program_ends_with_by_itself_is_its_own() {
     let how = "left the job by executing another program ('sh'), outside of nvshmemrs' waits";
-    // It ends when the launcher has seen that the others have: it has two children then, this one and the guard.
+    // PE 1 ends when the launcher has reaped the other PEs: the launcher has two children then, PE 1 and the guard.
     let alone =
         "while [ $(wc -w </proc/$PPID/task/$PPID/children) -gt 2 ]; do sleep 0.1; done; sleep 1";
     let output = left("60", &["sh", "-c", &format!("{alone}; exit 7")]);
@@ -153,7 +153,7 @@ fn a_signal_that_is_passed_on_is_told_as_such() {
     output
         .assert_code(143)
         .assert_stderr(&format!("was killed by signal 15 (SIGTERM); {passed_on}\n"));
-    // Another one's signal is another matter.
+    // A signal from another sender does not get this remark.
     let mut command = launcher(2, &[]);
     command.args(["sh", "-c", "echo ready; kill -TERM $$; sleep 600"]);
     let output = run(&mut command, HANG);
@@ -162,7 +162,7 @@ fn a_signal_that_is_passed_on_is_told_as_such() {
         .assert_stderr("was killed by signal 15 (SIGTERM)\n");
 }
 
-/// What starts a job that the limits do not allow, after `limits`.
+/// A shell that sets `limits` and then starts a job that they do not allow.
 fn limited(limits: &str, job: &Command) -> Command {
     let mut shell = Command::new("bash");
     shell
@@ -197,7 +197,7 @@ fn sleeper(folder: &tempfile::TempDir, name: &str) -> String {
 /// Runs a job that cannot be started as a whole: the launcher says why, and waits until nothing of it is left.
 #[track_caller]
 fn assert_nothing_left(name: &str, command: &mut Command, n_pes: u32, why: &str) {
-    // Whatever the launcher does not wait for becomes a child of this process, which does not wait either.
+    // A process that the launcher does not wait for becomes a child of this process, which does not wait either.
     set_child_subreaper(Some(getpid())).expect("to become the parent of orphans");
     let output = run(command, HANG);
     let left = orphans(name);

@@ -1,4 +1,4 @@
-//! What `nvshmemrs-run` passes on of what PEs print: lines never mix, nothing is lost, and a terminal stays one.
+//! `nvshmemrs-run` passes on the PEs' output: lines never mix, nothing is lost, and a terminal stays a terminal.
 
 use nvshmemrs_tests::{HANG, Running, bin, interpreter, launcher, run, spawn};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ fn python(n_pes: u32, text: &str) -> Command {
     command
 }
 
-/// A shell that runs `text`, in which `$1` and what follows is this command.
+/// A shell that runs `text`, in which `$1` and the following arguments are this command.
 fn shell(text: &str, command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", text, "sh"]);
@@ -30,7 +30,7 @@ fn shell(text: &str, command: &Command) -> Command {
     shell
 }
 
-/// A command at a terminal, and what types there.
+/// A command at a terminal, and the pipe whose contents are typed there.
 fn at_terminal(line: &str) -> (Running, std::io::PipeWriter) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut command = Command::new("script");
@@ -153,7 +153,7 @@ fn what_a_killed_pe_has_printed_is_there() {
 fn a_last_line_without_end_comes_when_its_pe_ends() {
     let folder = folder();
     let go = folder.path().join("go");
-    // PE 0 ends, but what it leaves behind has its streams; PE 1 goes on.
+    // PE 0 ends, but a process that it leaves behind holds its streams; PE 1 goes on.
     let text = "if [ $NVSHMEMRS_PE = 0 ]; then sleep 600 & echo $! >\"$0.pid\"; printf last; exit 0; fi; \
                 printf other; while [ ! -e \"$0\" ]; do sleep 0.05; done";
     let mut job = spawn(&mut script(2, &[], text, &go.to_string_lossy()));

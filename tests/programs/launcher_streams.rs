@@ -6,7 +6,7 @@ use nvshmemrs_tests::{
 use std::fs;
 use std::process::Command;
 
-/// What may be wrong with a standard stream, as a shell writes it. Standard input is a pipe that nobody reads.
+/// A shell's redirections that break a standard stream. Standard input is a pipe that nobody reads.
 const NOBODY_READS: &str = "2>&0 </dev/null";
 const BROKEN: [&str; 7] = [
     NOBODY_READS,
@@ -57,7 +57,7 @@ fn tool(name: &str, words: &[&str]) -> Command {
     command
 }
 
-/// What makes the shells of these tests give the streams away is right: without it, writes do fail.
+/// Writes to each of these streams do fail, so the other tests exercise broken streams.
 #[test]
 fn the_streams_take_nothing() {
     let write = |streams: &str| {

@@ -1,4 +1,4 @@
-//! No silence and no noise: names that nothing reads, a finalize that is missing, and what the tools say about their own options.
+//! Warnings where they are due and only there: unknown settings, a missing finalize, and the tools' help on their own options.
 
 use nvshmemrs::config::unknown::is_known;
 use nvshmemrs_tests::{
@@ -218,7 +218,7 @@ const TOOLS: [&str; 4] = [
     "nvshmemrs-perf",
 ];
 
-/// What a tool prints when it is called with these words.
+/// A tool's output when it is called with these words.
 fn said(tool: &str, words: &[&str]) -> String {
     let output = run(Command::new(bin(tool)).args(words), HANG);
     output.assert_success();

@@ -1,5 +1,5 @@
 /* A plugin that stands between the library and the real one, and lies to the PEs of other hosts. In the environment: LIAR_PLUGIN, the real
- * one, and LIAR_SAYS, what is wrong:
+ * one, and LIAR_SAYS, the lie:
  *
  * version, layout, wire, magic   what this PE says of itself when the job comes together
  * cut, odd, longer, outside      each small put: it ends early; at no whole word; its length or its place is another one

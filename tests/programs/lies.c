@@ -1,4 +1,4 @@
-/* PE 0 puts to PE 1, on another host, until that is an error, while PE 1 waits for it. Argument: how many bytes. Both say what has come,
+/* PE 0 puts to PE 1, on another host, until a put fails, while PE 1 waits for the data. Argument: how many bytes. Both print the error,
  * and PE 1 that nothing was written beside the place of the puts. With 0 bytes PE 0 finalizes, while PE 1 never comes. With 1 byte PE 1
  * kills itself, and the others call nothing any more. */
 

@@ -3,7 +3,7 @@
  *   moments VICTIM KIND MOMENT ROUNDS SEED FILE
  *
  * KIND is "call": the victim is killed as it enters its system call number MOMENT; "time": after MOMENT microseconds; or "none": it counts
- * its calls. It is a child of the PE's own process, which traces it, and writes to FILE what became of it: "killed S T" (how far it had come, and
+ * its calls. It is a child of the PE's own process, which traces it, and writes its end to FILE: "killed S T" (how far it had come, and
  * when) or "ended CALLS MICROSECONDS". Every PE begins a random while later. A call that fails is printed with the time. Exit status 77: a
  * process may not be traced here. */
 

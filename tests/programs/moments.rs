@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What is promised, from the end of a PE to the errors of the others.
+/// The promised time from the end of a PE to the errors of the other PEs.
 const NOTICED: Duration = Duration::from_secs(2);
 /// Rounds of init and finalize in a job.
 const ROUNDS: u32 = 3;
@@ -30,7 +30,7 @@ impl Lot {
     }
 }
 
-/// When who is killed.
+/// The PE that is killed, and the moment.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     n_pes: u32,
@@ -41,7 +41,7 @@ struct Moment {
     seed: u64,
 }
 
-/// What became of the victim.
+/// The victim's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     /// It had come so far when it was killed, at that time in seconds.
@@ -117,7 +117,7 @@ impl Moment {
             let said = lines.find_map(|line| line.strip_prefix(&tag));
             let said = said.unwrap_or_else(|| panic!("PE {pe} says nothing: {}", describe()));
             if said == "done" {
-                // Nobody needs a PE that has come to the last finalize.
+                // No PE needs a PE that has reached the last finalize.
                 let last = step == 3 * ROUNDS - 1;
                 assert!(last, "PE {pe} has not noticed: {}", describe());
                 continue;

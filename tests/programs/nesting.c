@@ -60,7 +60,7 @@ static void process(void)
     SURE(again == first);
     pthread_t thread;
     SURE(pthread_create(&thread, NULL, elsewhere, NULL) == 0 && pthread_join(thread, NULL) == 0);
-    /* What is refused does not count. */
+    /* A refused call of init is not counted. */
     refused(nvshmemrs_init(&larger, &again), "`attr.heap_bytes` is 8388608", "same arguments");
     attr.timeout_s = 7;
     refused(nvshmemrs_init(&attr, &again), "`attr.timeout_s` is 7", "joined its job already");
@@ -78,7 +78,7 @@ static void process(void)
     }
     int status = -1;
     SURE(waitpid(child, &status, 0) == child && status == 0);
-    /* These wait for nobody: PE 0 calls them before any other PE, and works on. */
+    /* These calls wait for no PE: PE 0 makes them before any other PE, and continues. */
     CHECK(nvshmemrs_my_pe(first, &pe));
     if (pe == 0) {
         CHECK(nvshmemrs_finalize(first));
@@ -113,7 +113,7 @@ static void *by_id(void *number)
     SURE(same == pe);
     refused(nvshmemrs_init_unique_id(&id, pe, 3, NULL, &again), "`n_pes` is 3", "must be 2");
     CHECK(nvshmemrs_finalize(mine));
-    /* Only this one has called it more often. */
+    /* This call changes only the count of PE 1. */
     if (pe == 1)
         CHECK(nvshmemrs_finalize(mine));
     CHECK(nvshmemrs_barrier(mine, NVSHMEMRS_TEAM_WORLD));

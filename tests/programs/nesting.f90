@@ -12,7 +12,7 @@ program nesting
   if (stat /= NVSHMEMRS_ERROR_INVALID_VALUE) error stop 'other arguments are not refused'
   if (index(text, '8388608') == 0 .or. index(text, 'same arguments') == 0) error stop 'the text says something else'
   if (nvshmemrs_my_pe() == 0) then
-    ! They wait for nobody.
+    ! These calls wait for no PE.
     call nvshmemrs_finalize()
     call nvshmemrs_finalize()
   end if

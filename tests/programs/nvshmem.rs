@@ -84,7 +84,7 @@ fn with_gpus(mut command: Command, devices: &str) -> Command {
     command
 }
 
-/// The second stage takes the GPU that the program has chosen by then, whatever the others have done.
+/// The second stage takes the GPU that the program has chosen by then, regardless of the other PEs' choices.
 #[test]
 fn init_has_two_stages_where_there_are_gpus() {
     let program = NVSHMEM.compiled("stages.c", "stages", &[]);
@@ -99,7 +99,7 @@ fn init_has_two_stages_where_there_are_gpus() {
     same(&run(&mut command, HANG * 2), 2);
 }
 
-/// What is wrong with the second stage is said of the call that needed it.
+/// An error in the second stage of init names the call that needed this stage.
 #[test]
 fn a_second_stage_that_fails_names_the_line_of_the_program() {
     let program = NVSHMEM.compiled("stages.c", "stages-fail", &[]);
@@ -166,7 +166,7 @@ fn the_library_stays_loaded() {
     run(&mut command, HANG).assert_stdout("NODELETE");
 }
 
-/// What stands in for a header that the packages lack, and that a whole toolkit has: code of the host.
+/// Replaces a header that the packages lack, and that a whole toolkit has: code for the host.
 const TARGET: &str = "\
 #define NV_IF_TARGET(CONDITION, ...)
 #define NV_IF_ELSE_TARGET(CONDITION, DEVICE, ...) __VA_ARGS__

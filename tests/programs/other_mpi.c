@@ -1,4 +1,4 @@
-/* Stands in for the MPI of a program that was linked with MPICH: what the plugin asks before it starts MPI. */
+/* Stands in for the MPI of a program that was linked with MPICH: the functions that the plugin calls before it starts MPI. */
 
 #include <stdlib.h>
 #include <string.h>

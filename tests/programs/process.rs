@@ -1,4 +1,4 @@
-//! What a PE's process has from its launcher and gives to the library, and what stays the program's: signals and descriptors.
+//! Signals and descriptors of a PE's process: inherited from the launcher, used by the library, or left to the program.
 
 use nvshmemrs_tests::{HANG, compile_c, job, launcher, left_out, program, run, spawn};
 use rustix::process::Signal;
@@ -58,7 +58,7 @@ fn blocked_and_ignored_signals_of_the_launcher_are_not_those_of_pes() {
             .collect()
     };
     assert_eq!(sets("SigBlk:"), [0, 0], "{}", output.describe());
-    // Who starts a job with nohup means the PEs, too.
+    // A user who starts a job with nohup means the PEs, too.
     let hup = bit(Signal::HUP);
     assert_eq!(sets("SigIgn:"), [hup, hup], "{}", output.describe());
 }

@@ -1,5 +1,5 @@
-/* Everything that the library could want to say something about. The program itself says nothing; its exit status tells
- * whether the calls came to what they should. */
+/* Calls after which the library might print a message. The program itself prints nothing; its exit status tells
+ * whether the calls had the expected results. */
 
 #include <nvshmemrs.h>
 

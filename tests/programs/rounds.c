@@ -1,4 +1,4 @@
-/* Makes and frees something again and again, and says what the process has afterwards that it did not have when it was warm.
+/* Creates and frees a resource again and again, and prints the growth of the process since the end of its warm-up.
  *
  * Arguments: WHAT ROUNDS. One line for each process: "WHAT: ROUNDS rounds in SECONDS s: resident 1200 -> 1204 KiB, ..." */
 
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* What a process can have too much of. Resident are its own pages and those of the heap, not its code. */
+/* The resources that a process could leak. Resident are its own pages and those of the heap, not its code. */
 struct figures {
     long resident, descriptors, threads, mappings;
 };
@@ -273,7 +273,7 @@ static const struct {
     {"kept heaps", kept_heaps, 1},
 };
 
-/* What there is when nothing is under way. */
+/* The figures while no operation is in flight. */
 static struct figures at_rest(int joined)
 {
     if (joined)

@@ -1,13 +1,13 @@
-//! What other PEs read is written in one file of the core, `shared_words.rs` of the crate `job`. The compiler sees to it, because only that
-//! file can write a `SharedU32` or `SharedU64`; this sees to it that all of the control block is made of these, and that only tests and fuzz
-//! targets overwrite them.
+//! Words that other PEs read are written in one file of the core, `shared_words.rs` of the crate `job`. The compiler enforces this, because
+//! only that file can write a `SharedU32` or `SharedU64`; this test ensures that all of the control block is made of these types, and that
+//! only tests and fuzz targets overwrite them.
 
 use nvshmemrs_tests::workspace;
 use std::collections::BTreeSet;
 use std::fs;
 use syn::{Fields, Item, Type};
 
-/// Where types may be that shared memory is seen as: for fuzz targets; the control block; and what kernels of the program's report, which
+/// Files that may define types for shared memory: for fuzz targets; the control block; and the reports of the program's kernels, which
 /// the host only reads.
 const VIEWS: [&str; 5] = [
     "crates/job/src/block/corrupt.rs",

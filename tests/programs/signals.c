@@ -1,4 +1,4 @@
-/* Signals of the process are the program's: the threads of the library and of what it starts block them.
+/* Signals of the process are the program's: the threads of the library and of other software that it starts block them.
 
    Prints a line for each thread but this one, "thread NAME blocks MASK", and takes signals with sigwait. */
 

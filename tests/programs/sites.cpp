@@ -1,4 +1,4 @@
-// Allocates from several places and frees nothing: whoever lists allocations must name these lines.
+// Allocates from several places and frees nothing: a list of allocations must name these lines.
 #include <nvshmemrs/nvshmemrs.hpp>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""Allocates from two places and frees nothing: whoever lists allocations must name these lines."""
+"""Allocates from two places and frees nothing: a list of allocations must name these lines."""
 
 import nvshmemrs.core as nvshmem
 

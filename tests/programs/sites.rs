@@ -1,4 +1,4 @@
-//! Places in native programs: whatever the compiler's options, an operation is named by the line that called it, or as nearly as the
+//! Places in native programs: with any compiler options, an operation is named by the line that called it, or as nearly as the
 //! program's symbols allow. The list of allocations (`NVSHMEMRS_TRACK=1`) shows them.
 
 use nvshmemrs_tests::compile::{compile_as, compile_instrumented};

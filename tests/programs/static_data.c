@@ -68,7 +68,7 @@ static void everything(void)
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
 }
 
-/* A child has what its parent had, and neither sees the other's stores. */
+/* A child starts with its parent's contents, and neither sees the other's stores. */
 static void forks(void)
 {
     zero[3] = 5;

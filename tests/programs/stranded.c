@@ -1,4 +1,4 @@
-/* PE 1 cannot go on with what all PEs do together, or does something else: the others get an error that names it, instead of waiting for it.
+/* PE 1 cannot take part in a collective, or calls something else: the others get an error that names PE 1, instead of waiting for it.
  *
  * The argument says what they do, see `main`. A driver that fails is the stand-in for libcuda (fake_cuda.c), which is told so by
  * `fake_cuda_fail`. Each PE says what it has got; the test knows what that should be. Deadlines (NVSHMEMRS_TIMEOUT) are status 16, which nobody
@@ -58,7 +58,7 @@ static nvshmemrs_team_t new_team(void) {
     return team;
 }
 
-/* What a reduction has to come to. */
+/* Checks the result of a reduction. */
 static void check_sum(void) {
     int64_t got[COUNT];
     CHECK(nvshmemrs_get(rt, got, words + COUNT, sizeof got, me));
@@ -136,7 +136,7 @@ static void reduction_on_stream(const char *call) {
     else NAMED(nvshmemrs_stream_synchronize(stream));
 }
 
-/* The others wait for the stream with the driver: it comes to its end all the same, and what follows says why. */
+/* The others wait for the stream with the driver: the stream completes all the same, and the next call returns the error. */
 static void reduction_waited_for_by_the_driver(void) {
     nvshmemrs_stream_t stream = new_stream();
     if (me == CULPRIT) {
@@ -199,7 +199,7 @@ static void finalizes(int failed) {
             return;
         }
         status = nvshmemrs_stream_synchronize(stream);
-        /* Who learns it first is in finalize, too, when the other one looks. */
+        /* The PE that learns of it first is in finalize, too, when the other PE checks. */
         char other[48];
         snprintf(other, sizeof other, "PE %d (pid ", 2 * CULPRIT - me);
         const char *why = status ? nvshmemrs_last_error() : "success";
@@ -251,7 +251,7 @@ static void destroys(void) {
     CHECK(nvshmemrs_finalize(rt));
 }
 
-/* All stay until the others have what they should: that one of them calls finalize would end their calls, too. */
+/* All PEs stay until the others have their results: a PE that calls finalize would end their calls, too. */
 static void stay(void) {
     int64_t *done = words + 2 * COUNT + 1, one = 1;
     if (me == CULPRIT) fail(NULL);
@@ -298,7 +298,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "destroys") == 0) return 0;
     fflush(stdout);
     if (strcmp(what, "killed") != 0 && strcmp(what, "left") != 0 && strncmp(what, "finalizes", 9) != 0) stay();
-    /* It has no good end, but it has one. */
+    /* Finalize may fail, but it must not reach the deadline. */
     int32_t status = nvshmemrs_finalize(rt);
     if (status == TIMED_OUT) FAIL("finalize: %s", nvshmemrs_last_error());
     return 0;

@@ -231,7 +231,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// The job goes on, one line says so, and what was recorded can be merged elsewhere.
+/// The job goes on, one line says so, and the recorded events can be merged elsewhere.
 #[test]
 fn a_full_disk_does_not_end_the_job() {
     if !rustix::process::geteuid().is_root() {

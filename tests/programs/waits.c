@@ -42,7 +42,7 @@ static void others_are_done(void)
     }
 }
 
-/* NVSHMEMRS_TIMEOUT is set, and the last PE does not come to the barrier in time. */
+/* NVSHMEMRS_TIMEOUT is set, and the last PE does not enter the barrier in time. */
 static void never_comes(void)
 {
     uint64_t old;

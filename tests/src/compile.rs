@@ -232,7 +232,7 @@ pub fn fortran_modules() -> PathBuf {
     folder
 }
 
-/// What a program is called unless a test wants another name.
+/// A program's name unless a test chooses another.
 #[track_caller]
 fn default_name(source: &Path) -> String {
     let name = source.file_name().expect("a source file has a name");

@@ -28,12 +28,12 @@ pub fn with_fakes(command: &mut Command) -> &mut Command {
     command
 }
 
-/// A folder of this test program's beside the compiled programs, with what `fill` puts into it in place of what it had.
+/// A folder of this test program's beside the compiled programs, with the files of `fill` in place of its former contents.
 fn made(name: &str, fill: fn(&Path)) -> PathBuf {
     let own = env::current_exe().expect("the test program's name");
     let own = own.file_name().expect("the test program's name");
     let folder = programs().join(name).join(own);
-    // What tests keep there is of an earlier run.
+    // Files that tests have left there are of an earlier run.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("cannot make a folder");
     fill(&folder);

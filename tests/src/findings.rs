@@ -1,4 +1,4 @@
-//! What the synchronisation checker has written, and what a program of `tests/checker/planted` says it should.
+//! The findings that the synchronisation checker has written, and the findings that a program of `tests/checker/planted` expects.
 
 use std::fs;
 use std::path::Path;
@@ -58,18 +58,18 @@ pub struct Expected {
     sites: Vec<Site>,
 }
 
-/// What the first comment of a program says.
+/// The expectations in the first comment of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Header {
-    /// What must be found.
+    /// The findings that must appear.
     pub expected: Vec<Expected>,
-    /// What may be found besides.
+    /// The findings that may appear besides.
     pub possible: Vec<Expected>,
-    /// As how many problems the launcher counts that; none for one.
+    /// The number of problems that the launcher counts; none for one.
     pub problems: Option<usize>,
-    /// With how many PEs it runs; none for any.
+    /// The number of PEs that the program needs; none for any.
     pub n_pes: Option<u32>,
-    /// Whether its own loads and stores are shown to the checker.
+    /// Whether the program's own loads and stores are shown to the checker.
     pub instrumented: bool,
 }
 
@@ -90,7 +90,7 @@ impl Site {
     }
 }
 
-/// The findings in what a job wrote to standard error.
+/// The findings in a job's standard error.
 #[track_caller]
 pub fn findings(stderr: &str) -> Vec<Finding> {
     let mut found = Vec::new();

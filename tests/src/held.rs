@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use tempfile::TempPath;
 
-/// A job that goes on until it is let go.
+/// A job that runs until the test releases it.
 #[derive(Debug)]
 pub struct Held {
     job: Running,

@@ -1,11 +1,11 @@
-//! Jobs on several hosts: `mpirun` starts them on this one, which plays several by `NVSHMEMRS_HOST_ID`.
+//! Jobs on several hosts: `mpirun` starts them on this host, which plays several by `NVSHMEMRS_HOST_ID`.
 
 use crate::bin;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// PEs on one of the hosts that this machine plays, and what only they have in their environment.
+/// PEs on one of the hosts that this machine plays, and the variables that only they have in their environment.
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {
     /// Its name.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What launchers and users set, so that no test sees more of it than it means to. The place of the library stays.
+/// Variables that launchers and users set, which are removed so that a test sees only those it sets. The library's place stays.
 const PREFIXES: [&str; 6] = ["NVSHMEM", "OMPI_", "PMI", "SLURM_", "TORCHELASTIC_", "MPI_"];
 const NAMES: [&str; 5] = [
     "RANK",

@@ -85,12 +85,12 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
         .filter(|path| path.is_file())
 }
 
-/// What NVRTC lacks.
+/// The standard types that NVRTC lacks.
 pub const STANDARD_TYPES: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n\
      typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n\
      typedef long int64_t; typedef unsigned long uint64_t;\n";
 
-/// Nothing has to be linked but what the driver has.
+/// The PTX needs no other symbols than the driver's.
 #[track_caller]
 pub fn assert_nothing_undefined(ptx: &str) {
     let undefined = ptx.lines().filter(|line| line.contains(".extern"));

@@ -1,7 +1,7 @@
-//! What a job must not leave behind: files, processes, sockets, memory.
+//! Checks that a job leaves nothing behind: no files, processes, sockets or memory.
 //!
 //! A process that a test starts has a word of its own in its environment ([`process::spawn`](crate::process::spawn) puts it there), which all
-//! that it starts in turn inherit. So what is left of this test's jobs is told apart from what other tests have at the same time.
+//! that it starts in turn inherit. This distinguishes the leftovers of this test's jobs from resources that other tests use meanwhile.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const MARK: &str = "LEFTOVERS_OF";
 /// How our sockets and our memory are called.
 const OURS: &str = "nvshmemrs-";
-/// How long what was killed may take to go.
+/// How long a killed process may take to disappear.
 const SOON: Duration = Duration::from_secs(10);
 
 thread_local! {
@@ -34,7 +34,7 @@ pub(crate) fn mark(command: &mut Command) {
     STARTED.with_borrow_mut(|words| words.push(word));
 }
 
-/// What is there at some moment: files and sockets that bear our name, and the jobs that the test had started until then.
+/// The resources at some moment: files and sockets that bear our name, and the jobs that the test had started until then.
 #[derive(Clone, Debug)]
 pub struct Leftovers {
     files: BTreeSet<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
-    /// What is there now.
+    /// The resources that exist now.
     pub fn now() -> Self {
         Self {
             files: files(),
@@ -52,7 +52,7 @@ impl Leftovers {
         }
     }
 
-    /// Panics if there is more by now: a file; a process that the jobs started since have started, with what it holds; a socket that
+    /// Panics if there are new resources: a file; a process of the jobs started since, with the resources that it holds; a socket that
     /// no process holds.
     #[track_caller]
     pub fn assert_none_new(&self) {
@@ -135,7 +135,7 @@ struct Process {
     /// Whether it is this one.
     own: bool,
     folder: PathBuf,
-    /// What its descriptors lead to.
+    /// The targets of its descriptors.
     links: Vec<String>,
 }
 
@@ -228,7 +228,7 @@ mod tests {
         crate::lock(&ALONE)
     }
 
-    /// What `assert_none_new` says that is left.
+    /// The leftovers that `assert_none_new` would report.
     fn left(before: Leftovers) -> String {
         let words = STARTED.with_borrow(|words| words[before.started..].to_vec());
         before.fresh(&words).join("\n")

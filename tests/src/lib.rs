@@ -1,4 +1,4 @@
-//! What the integration tests share: built files, compilers, processes with a time limit.
+//! Shared by the integration tests: built files, compilers, processes with a time limit.
 //!
 //! Everything here panics when something is missing or fails, naming it: a test that cannot run has failed.
 
@@ -87,7 +87,7 @@ pub fn program(name: &str) -> PathBuf {
 /// Has Julia compile next to nothing, which is faster for programs as short as those of the tests.
 pub const INTERPRETER: [&str; 2] = ["--compile=min", "-O0"];
 
-/// An interpreter: what the variable names, else its place in the checkout.
+/// The path of an interpreter: the variable's value, otherwise its place in the checkout.
 #[track_caller]
 pub fn interpreter(variable: &str, place: &str, name: &str) -> OsString {
     let file = env::var_os(variable).unwrap_or_else(|| workspace().join(place).into());

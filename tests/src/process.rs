@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often a test looks whether something has happened.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// What became of a process.
+/// The result of a process.
 #[derive(Debug)]
 pub struct Output {
     /// How it ended.
@@ -126,7 +126,7 @@ pub fn spawn(command: &mut Command) -> Running {
     }
 }
 
-/// Runs a command to its end without input; panics, with what it wrote, when that takes longer than
+/// Runs a command to its end without input; panics, with the command's output, when that takes longer than
 /// `timeout`.
 #[track_caller]
 pub fn run(command: &mut Command, timeout: Duration) -> Output {
@@ -163,12 +163,12 @@ impl Running {
         kill(self.pid(), signal);
     }
 
-    /// What it has written to standard output until now.
+    /// The process's standard output until now.
     pub fn stdout(&self) -> String {
         contents(&self.stdout)
     }
 
-    /// What it has written to standard error until now.
+    /// The process's standard error until now.
     pub fn stderr(&self) -> String {
         contents(&self.stderr)
     }
@@ -195,7 +195,7 @@ impl Running {
         }
     }
 
-    /// Waits for its end; panics, with what it wrote, when that takes longer than `timeout`.
+    /// Waits for its end; panics, with its output, when that takes longer than `timeout`.
     #[track_caller]
     pub fn wait(mut self, timeout: Duration) -> Output {
         let start = Instant::now();
@@ -226,7 +226,7 @@ impl Running {
     }
 
     fn kill(&self) {
-        // It may just have ended; then there is nobody to kill.
+        // The process may just have ended; then there is nothing to kill.
         let _ = kill_process_group(pid_of(self.pid()), Signal::KILL);
     }
 }

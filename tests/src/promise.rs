@@ -10,8 +10,8 @@ fn hopeless(promised: Duration) -> Duration {
     (promised * 10).max(Duration::from_secs(5))
 }
 
-/// Measures, again where it took longer than is promised; gives the time that kept the promise, and panics with all of them if none did.
-/// Ten times what is promised, and 5 s at least, is forgiven to no try.
+/// Measures, again where it took longer than the limit; returns the time within the limit, and panics with all times if none was.
+/// No try may take ten times the limit, or 5 s where that is more.
 #[track_caller]
 pub fn kept(promised: Duration, mut measure: impl FnMut() -> Duration) -> Duration {
     let mut times = Vec::new();
@@ -30,7 +30,7 @@ pub fn kept(promised: Duration, mut measure: impl FnMut() -> Duration) -> Durati
     panic!("promised are {promised:.3?}; it took {times:.3?}");
 }
 
-/// Measures a time, and beside it what the same machine needs for the simplest form of the same work. The first may take up to `factor`
+/// Measures a time, and the same machine's time for the simplest form of the same work. The first may take up to `factor`
 /// times the second. Measures again where it took longer, and panics with all times if no try was within it.
 #[track_caller]
 pub fn kept_beside(factor: u32, mut measure: impl FnMut() -> [Duration; 2]) {

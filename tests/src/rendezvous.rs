@@ -41,7 +41,7 @@ pub fn assert_refused(output: &Output, status: i32, words: &[&str]) {
     }
 }
 
-/// What every process of a job that cannot come together must say.
+/// Every process of a job that cannot come together must fail with these words.
 #[track_caller]
 pub fn all_refused(pes: Vec<Running>, words: &[&str]) {
     for output in job::finish(pes) {
@@ -63,9 +63,9 @@ pub struct Socket {
     pub name: String,
 }
 
-/// The state of a socket that listens.
+/// The state of a listening socket.
 pub const LISTENS: &str = "01";
-/// The state of one that is connected.
+/// The state of a connected socket.
 pub const CONNECTED: &str = "03";
 
 /// All unix sockets with an abstract name.
@@ -182,10 +182,10 @@ pub const CHALLENGE: u8 = 1;
 pub const HELLO: u8 = 2;
 /// PE 0 hands out the memory.
 pub const WELCOME: u8 = 3;
-/// PE 0 turns somebody away.
+/// PE 0 refuses a connection.
 pub const REFUSAL: u8 = 7;
 
-/// What a process that found the socket but not the secret would say: it is PE 2 of 3.
+/// The message of a process that found the socket but not the secret: it claims to be PE 2 of 3.
 pub fn false_hello() -> Vec<u8> {
     let mut contents = [0u8; 96];
     contents[0] = 2;

@@ -70,7 +70,7 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A command of a compiler as text: what it is called with, and its version.
+/// A command of a compiler as text: its arguments, and its version.
 #[track_caller]
 pub(crate) fn described(compiler: &Command) -> String {
     let tool = compiler.get_program().to_string_lossy();

@@ -38,7 +38,7 @@ def main() -> None:
     kernel((1,), (1,), (nvshmem.device.state().scalar, value, arrived))
     cupy.cuda.runtime.deviceSynchronize()
 
-    # What has arrived here is the sum of all PEs before; at PE 0 that of all.
+    # The value that arrived is the sum over all preceding PEs; on PE 0 it is the sum over all PEs.
     before = sum(range(me)) if me else sum(range(n))
     assert int(value[0]) == before, (me, value)
     nvshmem.barrier_all()

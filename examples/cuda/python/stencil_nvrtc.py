@@ -38,7 +38,7 @@ N, STEPS = 100, 20
 
 
 def checked(result: tuple) -> tuple:
-    """What a call of cuda.bindings gives, behind its status."""
+    """Checks the status of a call of cuda.bindings and returns the values that follow it."""
     status, *values = result
     assert int(status) == 0, status
     return tuple(values)

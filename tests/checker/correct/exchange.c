@@ -291,7 +291,7 @@ static void ring_buffer(void)
     give_back(tail);
 }
 
-/* One consumer, a slot and a flag for each producer; it takes what is there, by any and by some with vectors. */
+/* One consumer, a slot and a flag for each producer; it takes the slots that are full, by any and by some with vectors. */
 static void any_and_some(void)
 {
     uint64_t *slots = zeroed(n, sizeof *slots), *flags = zeroed(n, sizeof *flags), *go = zeroed(1, sizeof *go);

@@ -70,7 +70,7 @@ __global__ void pending(State state, long *inbox, long *work, long *fetched, u64
     }
 }
 
-// A queue on PE 0: whoever has a ticket owns its place, and an atomic operation publishes it.
+// A queue on PE 0: the PE with a ticket owns the ticket's place, and publishes it by an atomic operation.
 __global__ void queue(State state, long *tickets, long *places, long *ready) {
     const int me = nvshmemrs_my_pe(state), n = nvshmemrs_n_pes(state);
     for (int round = 0; round < ROUNDS; round++) {

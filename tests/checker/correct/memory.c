@@ -5,7 +5,7 @@
 
 enum { ROUNDS = 5, WORDS = 16 };
 
-/* A block grows while others have just put to it: realloc begins with a barrier, and keeps what is there. */
+/* A block grows while others have just put to it: realloc begins with a barrier, and keeps the block's contents. */
 static void put_then_realloc(void)
 {
     int64_t *block = zeroed(WORDS, sizeof *block), out[WORDS];
@@ -100,7 +100,7 @@ static void allocation_is_a_barrier(void)
     give_back(inbox);
 }
 
-/* free of one block orders what was put to another. */
+/* free of one block orders puts to another block. */
 static void free_is_a_barrier(void)
 {
     int64_t *inbox = zeroed(1, sizeof *inbox), value;
@@ -118,7 +118,7 @@ static void free_is_a_barrier(void)
     give_back(inbox);
 }
 
-/* Blocks of changing sizes in a loop; what is fresh is zero, and may be written by anybody at once. */
+/* Blocks of changing sizes in a loop; a new block is zero, and any PE may write to it at once. */
 static void calloc_and_free(void)
 {
     for (int round = 1; round <= 3 * ROUNDS; round++) {
@@ -147,7 +147,7 @@ static void registered_buffers(void)
         }
         put(shared, out, sizeof out, right_of(me));
         CALL(nvshmemrs_put_nbi(rt, shared + WORDS, out, sizeof out, right_of(me)));
-        /* It keeps its contents, and a barrier comes first. */
+        /* Unregister begins with a barrier, and the buffer keeps its contents. */
         CALL(nvshmemrs_buffer_unregister(rt, symmetric));
         EXPECT(buffer[WORDS - 1] == round + left_of(me) * (WORDS - 1) && buffer[2 * WORDS - 1] == buffer[WORDS - 1]);
         free(buffer);
@@ -198,7 +198,7 @@ static void self_put_overlapping(void)
     give_back(ahead);
 }
 
-/* A put from a PE's own copy to the overlapping place of another one. */
+/* A put from a PE's own copy to the overlapping place of another PE. */
 static void shift_between_pes(void)
 {
     int64_t *row = zeroed(2 * WORDS, sizeof *row);

@@ -24,7 +24,7 @@ left, right = (me - 1) % n, (me + 1) % n
 
 
 def scenario(body):
-    """Runs it; what it yields is freed at the end."""
+    """Runs the scenario; the arrays that it yields are freed at the end."""
     for arrays in body():
         nvshmem.barrier_all()
         for array in arrays:
@@ -245,7 +245,7 @@ def teams():
 
 @scenario
 def in_turns():
-    """A token goes round; whoever has it changes a shared row on PE 0 by its peer array."""
+    """A token goes round; the PE that holds it changes a shared row on PE 0 by its peer array."""
     shared, token = nvshmem.array(4, "int64"), nvshmem.array(1, "uint64")
     on_zero = nvshmem.get_peer_array(shared, 0)
     for lap in range(1, 3):
@@ -323,7 +323,7 @@ def read_while_others_read():
 
 @scenario
 def copies_live_on():
-    """What was copied from an array is used while the next block comes."""
+    """Copies of an array's elements are used while the next block arrives."""
     inbox = nvshmem.array(5, "int64")
     copies = []
     for step in range(ROUNDS):
@@ -389,7 +389,7 @@ def streams_of_arrays():
 
 @scenario
 def arrays_come_and_go():
-    """Arrays are freed and made again, and copies of what they held live on."""
+    """Arrays are freed and allocated again, and copies of their contents live on."""
     kept = []
     for step in range(ROUNDS):
         rows = [nvshmem.array(size, "int64") for size in (3, 5000)]

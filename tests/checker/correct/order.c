@@ -113,7 +113,7 @@ static void histogram(void)
     give_back(bins);
 }
 
-/* Random updates by exclusive or, done twice, leave what was there. */
+/* Random updates by exclusive or, done twice, restore the initial values. */
 static void gups(void)
 {
     enum { TABLE = 32, UPDATES = 60 };
@@ -137,7 +137,7 @@ static void gups(void)
     give_back(table);
 }
 
-/* A barrier by dissemination: in step k each PE tells the one 2^k further on. What was put before is there after it. */
+/* A dissemination barrier: in step k each PE notifies the PE 2^k further on. Puts before the barrier are complete after it. */
 static void dissemination_barrier(void)
 {
     uint64_t *flags = zeroed(16, sizeof *flags), *inbox = zeroed(n, sizeof *inbox);
@@ -364,7 +364,7 @@ static void termination(void)
     give_back(received);
 }
 
-/* What the PEs count is read after sync: atomic operations that fetch are complete without a barrier. */
+/* The PEs' counter is read after sync: fetching atomic operations are complete without a barrier. */
 static void sync_and_atomics(void)
 {
     uint64_t *count = zeroed(1, sizeof *count);
@@ -421,7 +421,7 @@ static void lock_nbi(void)
     give_back(old);
 }
 
-/* Leaders are found by compare_swap; the others learn who by fetch. */
+/* Leaders are elected by compare_swap; the other PEs learn the leader by fetch. */
 static void election(void)
 {
     uint64_t *leader = zeroed(1, sizeof *leader), *speech = zeroed(WORDS, sizeof *speech), old, text[WORDS];

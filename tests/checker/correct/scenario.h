@@ -1,4 +1,4 @@
-/* What the correct programs of this folder share. Each file is one program with many scenarios; each scenario allocates its own memory,
+/* Shared by the correct programs of this folder. Each file is one program with many scenarios; each scenario allocates its own memory,
  * checks its own result and frees what it has allocated. With arguments only the scenarios that they name run. */
 
 #ifndef SCENARIO_H

@@ -1,4 +1,4 @@
-/* Correct programs with streams: what they do to one place is ordered, each time by other means. Nothing may be said of them. */
+/* Correct programs with streams: accesses to one place are ordered, each time by other means. The checker must report nothing. */
 
 #include "scenario.h"
 #include <stdatomic.h>
@@ -65,7 +65,7 @@ static void two_buffers_and_events(void)
     give_back(inbox);
 }
 
-/* One stream fetches, another one sends on; events both ways, because the copy is used again. */
+/* One stream fetches, another stream sends on; events both ways, because the copy is used again. */
 static void two_streams_in_turn(void)
 {
     int64_t *block = zeroed(1, sizeof *block), *copy = zeroed(1, sizeof *copy), *inbox = zeroed(ROUNDS, sizeof *inbox);
@@ -122,7 +122,7 @@ static void answered_by_the_neighbour(void)
     give_back(inbox);
 }
 
-/* The caller lets a stream begin by a signal to itself, and hears from it by another one. */
+/* The caller starts a stream by a signal to its own PE, and the stream answers by another signal. */
 static void started_by_the_caller(void)
 {
     int64_t *block = zeroed(1, sizeof *block), *copy = zeroed(1, sizeof *copy);
@@ -233,7 +233,7 @@ static void sums_on_a_stream(void)
     give_back(row);
 }
 
-/* Blocks come and go while others are used; what is freed is never used again, and new blocks are as they should be. */
+/* Blocks are allocated and freed while others are used; a freed block is never used again, and new blocks are zero. */
 static void blocks_come_and_go(void)
 {
     int64_t *kept = zeroed(64, sizeof *kept);

@@ -69,7 +69,7 @@ static void bytes_of_a_word(void)
     give_back(data);
 }
 
-/* A lock and what it guards share a word: 32 bits each. */
+/* A lock and the value that it guards share a word: 32 bits each. */
 static void lock_in_half_a_word(void)
 {
     struct { uint32_t lock, count; } *shared = zeroed(1, sizeof *shared);
@@ -122,7 +122,7 @@ static void signal_reset(void)
     give_back(answer);
 }
 
-/* A token goes round; who has it may write to the shared place on PE 0. */
+/* A token goes round; the PE that holds the token may write to the shared place on PE 0. */
 static void token_ring(void)
 {
     uint64_t *token = zeroed(1, sizeof *token), *shared = zeroed(WORDS, sizeof *shared), copy[WORDS];
@@ -175,7 +175,7 @@ static void reader_writer_lock(void)
     give_back(table);
 }
 
-/* Who has come is a set of bits; the last one of all tells. */
+/* Each PE sets its bit in a word on PE 0 when it arrives; the PE that completes the set is the last to arrive. */
 static void arrival_bits(void)
 {
     uint64_t *bits = zeroed(1, sizeof *bits), *parts = zeroed(n, sizeof *parts), all = (UINT64_C(1) << n) - 1, old;
@@ -214,7 +214,7 @@ static void quiet_and_sync(void)
     give_back(inbox);
 }
 
-/* get_nbi that a barrier completes; then others write what was read. */
+/* get_nbi that a barrier completes; then other PEs overwrite the source. */
 static void get_nbi_and_barrier(void)
 {
     int64_t *block = zeroed(WORDS, sizeof *block), *copy = zeroed(WORDS, sizeof *copy);
@@ -273,7 +273,7 @@ static void counters_by_turns(void)
     give_back(counters);
 }
 
-/* One word as a mailbox: full is another value than empty, and whoever changes it may. */
+/* One word as a mailbox: full and empty are different values, and the PE that changes the word may proceed. */
 static void mailbox_word(void)
 {
     uint64_t *box = zeroed(1, sizeof *box), sum = 0, old;

@@ -25,7 +25,7 @@ int main(void)
     CALL(nvshmemrs_quiet(second));
     barrier();
 
-    /* What the second context has put is there. */
+    /* The second context's put has arrived. */
     EXPECT(other[WORDS - 1] == left * 1000 + WORDS - 1);
     int64_t last = inbox[WORDS - 1]; /* B */
     EXPECT(last == left * 1000 + WORDS - 1);

@@ -1,4 +1,4 @@
-// What programs with kernels share: kernels for the CPU, or for GPUs where nvcc compiles the program.
+// Shared by the programs with kernels, which run on the CPU, or on GPUs where nvcc compiles the program.
 #ifndef JOB_CUH
 #define JOB_CUH
 

@@ -1,4 +1,4 @@
-/* What the programs in C and C++ of this folder share: joining, leaving, and calls that must succeed.
+/* Shared by the programs in C and C++ of this folder: joining, leaving, and calls that must succeed.
  *
  * Compiled with -DMENDED a program is correct: the checker must be silent and the results right. Without it, it has the bug that
  * its first comment describes; what it reads then may be anything. */

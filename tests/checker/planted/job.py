@@ -1,4 +1,4 @@
-"""What the programs in Python of this folder share. With the argument "mended" a program is
+"""Shared by the programs in Python of this folder. With the argument "mended" a program is
 correct; without it, it has the bug that its first comment describes.
 """
 

@@ -1,4 +1,4 @@
-//! What the programs in Rust of this folder share. With the argument "mended" a program is correct; without it, it has the bug that
+//! Shared by the programs in Rust of this folder. With the argument "mended" a program is correct; without the argument, it has the bug that
 //! its first comment describes.
 
 use nvshmemrs::{Error, Result, Runtime};

@@ -1,4 +1,4 @@
-//! Compiles what cxx makes of the bridge, with the headers of the C++ layer.
+//! Compiles the code that cxx generates from the bridge, with the headers of the C++ layer.
 
 fn main() {
     let headers = ["../../../include", "../../../bindings/cpp/include"];

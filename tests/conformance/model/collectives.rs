@@ -6,7 +6,7 @@ use num_complex::{Complex32, Complex64};
 use nvshmemrs::{Element, Op, Pe, Result, Runtime, SymArray, SymSlice, Team};
 use std::fmt::Debug;
 
-/// Two arrays of a team's collectives, and what they hold before each.
+/// Two arrays of a team's collectives, and their contents before each collective.
 struct Buffers<'a, T: Element> {
     rt: &'a Runtime,
     team: Team,
@@ -128,7 +128,7 @@ fn moves(rt: &Runtime, team: Team, dest: &SymArray<i64>, source: &SymArray<i64>)
         let mut kept: Vec<i64> = kept.collect();
         let all = |at: usize| pairs(2).map(move |(pe, i)| value(pe, at + i)).collect();
         let wanted: Vec<i64> = if is_root { all(0) } else { vec![-7; len] };
-        // What is not the root's is not used.
+        // Only the root's dest is used.
         on.check(
             "gather",
             |d, s| {

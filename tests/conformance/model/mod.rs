@@ -314,7 +314,7 @@ fn streams(rt: &Runtime, left: Pe, right: Pe) -> Result<()> {
     assert!(end.query()?);
     assert!(start.elapsed(&end)? < Duration::from_secs(60));
 
-    // An error is kept until the stream is synchronized, once; what is queued behind it runs. A GPU's stream tells it at once, unless
+    // An error is kept until the stream is synchronized, once; operations behind it run. A GPU's stream reports it at once, unless
     // PEs are on other hosts.
     let to = Arc::clone(&data);
     let told = first.submit(move |rt| rt.put(to.slice(..1)?, &[1.0], n));

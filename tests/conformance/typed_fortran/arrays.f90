@@ -58,7 +58,7 @@ contains
     call count_live(3, 0, 'three arrays are allocated')
   end subroutine one_scope
 
-  ! What goes out of scope is recorded; the next allocation frees it, when all PEs have come to it.
+  ! Arrays that go out of scope are recorded; the next allocation, which is collective, frees them.
   subroutine scopes()
     type(nvshmemrs_int8_array1) :: next
     call count_live(0, 0, 'nothing is allocated')

@@ -50,7 +50,7 @@ contains
     stop 1, quiet=.true.
   end subroutine check
 
-  ! What is queued never ends, so finalize does by its deadline.
+  ! The queued operation never ends, so finalize returns at its deadline.
   subroutine without_end()
     type(nvshmemrs_int32_array1) :: words
     integer(c_int64_t) :: before

@@ -1,4 +1,4 @@
-! What a caller of the typed layer gets wrong comes back by `stat` and `errmsg`. Nothing is written, no PE is stranded, and
+! Mistakes of a caller of the typed layer come back by `stat` and `errmsg`. Nothing is written, no PE is stranded, and
 ! the job goes on.
 program misuse
   use, intrinsic :: iso_c_binding

@@ -1,4 +1,4 @@
-"""What all checks of ``run-gpu-tests`` share: the bundle, and a check."""
+"""Shared by all checks of ``run-gpu-tests``: the bundle, and the class of a check."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PYTEST = DIST / "share/nvshmemrs/python-tests/test_cuda.py"
 
 @dataclass
 class Check:
-    """A process, and what it must come to."""
+    """A process, and its expected result."""
 
     name: str
     command: list[str]
@@ -31,7 +31,7 @@ class Check:
     times: int = 1
     # Whether it must fail, soon, by an error of its own (not by a signal).
     refused: bool = False
-    # What it exits with otherwise.
+    # The expected exit status otherwise.
     status: int = 0
     env: dict[str, str] = field(default_factory=dict)
     limit: float | None = None
@@ -63,5 +63,5 @@ def lacks(python: str, *modules: str) -> str:
 
 
 def python_env() -> dict[str, str]:
-    """What Python needs to find the bundle's package."""
+    """The environment in which Python finds the bundle's package."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}

@@ -48,7 +48,7 @@ def correctness(n: int, most: str) -> list[Check]:
 
 
 def engines(n: int) -> list[Check]:
-    """Collectives by copy engines, whatever the tables choose; members that differ take two."""
+    """Collectives by copy engines, regardless of the tables' choice; teams whose members differ need two."""
     parts = ["values", "graph", "teams"] + (["operations", "algorithms"] if n > 1 else [])
     checks = []
     for part in parts:
@@ -58,7 +58,7 @@ def engines(n: int) -> list[Check]:
 
 
 def let_go(n: int) -> list[Check]:
-    """What is known of streams and teams that the program has given back."""
+    """The library's knowledge of streams and teams that the program has released."""
     parts = ["captured", "implicit", "in_capture", "after_captured", "after_captured_stream", "after_let_go"]
     parts += ["after_let_go_stream", "given_up_behind", "full"] + (["given_up_alone"] if n > 1 else [])
     checks = []
@@ -69,7 +69,7 @@ def let_go(n: int) -> list[Check]:
 
 
 def held(n: int) -> list[Check]:
-    """What ends within its limits while streams that wait have all queues of the GPU."""
+    """Calls end within their limits while waiting streams occupy all queues of the GPU."""
     env = {"CUDA_DEVICE_MAX_CONNECTIONS": "8"}
 
     def check(part: str, launcher: list[str], said: int, **other: object) -> Check:
@@ -89,7 +89,7 @@ def held(n: int) -> list[Check]:
 
 
 def beside(n: int) -> list[Check]:
-    """What must go on while something else on the GPUs waits."""
+    """Operations must make progress while other work on the GPUs waits."""
     parts = ["beside", "beside_two", "waits", "freed", "replayed"] + (["notice", "notice_unheard"] if n > 1 else [])
     checks = []
     for part in parts:
@@ -145,7 +145,7 @@ def examples(n: int, land: Path, python: str, has_cupy: bool) -> list[Check]:
 
 
 def not_shown(n: int, python: str) -> str:
-    """What the tutorial leaves out with `n` PEs; its cells for cuda.core and Numba must run where these are installed."""
+    """The cells that the tutorial leaves out with `n` PEs; its cells for cuda.core and Numba must run where these are installed."""
     cells = ["team_split_2d", "team_init"] if n < 4 else []
     for module, cell in (("cuda", "VirtualMemoryResource"), ("numba", "the kernel of Numba")):
         find = f"from importlib.util import find_spec; raise SystemExit(not find_spec({module!r}))"
@@ -175,7 +175,7 @@ def killed(n: int) -> list[Check]:
 
 
 def bad_input(gpus: int) -> list[Check]:
-    """What cannot be is refused soon, with words that name it."""
+    """Impossible requests are refused soon, by an error that names the cause."""
     ring = program("ring-c")
     small = {"DEVICE_MOST": "4096"}
     return [

@@ -34,7 +34,7 @@ def triton(numbers: list[int], python: str) -> list[Check]:
             )
     faults = str(programs / "triton_faults.py")
     checking = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
-    # The job's status is that of the PE that died; what the other says counts.
+    # The job's status is that of the PE that died; the other PE's output decides.
     for name, part, asked in (("a dead PE", "killed", env), ("a wrong collective", "alone", checking)):
         ends = ["sh", "-c", f"{shlex.join([*processes(2, python, faults), part])}; true"]
         checks.append(Check(f"triton: {name}", ends, f"^triton ok: {part}, .*PE 1", gpus=2, env=asked, limit=100))
@@ -94,7 +94,7 @@ def cute(n: int, python: str) -> list[Check]:
         command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
         name = f"cute: ring_launch.py, {pes} processes"
         checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
-    # The job's status is that of the PE that died; what the others say counts.
+    # The job's status is that of the PE that died; the other PEs' output decides.
     most = max(n, 2)
     for part, pes, times, env in (("checked", 1, 1, {"NVSHMEMRS_DEVICE_CHECK": "1"}), ("killed", most, most - 1, {})):
         launch = shlex.join([LAUNCHER, "--grace", "20", "-n", str(pes), "--", python, script, str(CUTE), part])
@@ -134,7 +134,7 @@ def numba_parts(n: int, python: str, name: str, kernels: str, few: bool, limit: 
 
 
 def numba(n: int, python: str) -> list[Check]:
-    """Kernels in Python, which Numba compiles: what the simulator runs too, and the examples."""
+    """Kernels in Python, which Numba compiles: the programs that the simulator runs, too, and the examples."""
     missing = lacks(python, "numba_cuda", "cupy")
     if missing:
         print(f"not run: kernels of Numba: {missing}")

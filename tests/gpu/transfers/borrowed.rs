@@ -61,7 +61,7 @@ impl Drop for Program {
     }
 }
 
-/// Words that the calls below borrow one after the other; what is submitted to a stream of the GPU is called at once.
+/// Words that the calls below borrow one after the other; a function that is submitted to a stream of the GPU is called at once.
 #[derive(Clone, Copy)]
 struct Words(*mut u64);
 
@@ -81,7 +81,7 @@ impl Words {
         unsafe { std::slice::from_raw_parts_mut(self.0, MANY) }
     }
 
-    /// Those from `start` on.
+    /// The words from `start` on.
     fn from(self, start: usize) -> Words {
         Words(self.0.wrapping_add(start))
     }
@@ -93,7 +93,7 @@ pub(super) fn all(rt: &Runtime) -> Result<()> {
     };
     say(rt, "borrowed slices");
     let program = Program::new(device);
-    // SAFETY: the program's stream outlives this one.
+    // SAFETY: the program's stream outlives the library's stream.
     let raw = unsafe { CudaStreamRef::from_raw(program.stream as u64) };
     let stream = rt.stream_from_cuda(raw)?;
     let mut pageable = vec![0_u64; MANY];
@@ -202,8 +202,8 @@ unsafe extern "C" fn gate(open: *mut c_void) {
     }
 }
 
-/// A get whose turn has come may still be held up, by what another thread puts on the stream just then. It ends by its limit, and what it
-/// has given up on does not write to the slice later.
+/// A get whose turn has come may still be delayed by work that another thread puts on the stream just then. The get ends by its limit, and
+/// the abandoned copy does not write to the slice later.
 fn held_up(
     rt: &Runtime,
     stream: &Stream,

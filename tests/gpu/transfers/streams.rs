@@ -47,7 +47,7 @@ fn dest<'a>(array: &SymArray<u64>) -> LocalDest<'a> {
     unsafe { LocalDest::from_raw(array.as_ptr().cast(), array.len() * 8) }
 }
 
-/// Each PE sends to its neighbour and waits for what comes, many times, before the host looks.
+/// Each PE sends to its neighbour and waits for the other neighbour's message, many times, before the host checks.
 fn messages(rt: &Runtime, stream: &Stream) -> Result<()> {
     const LAPS: u64 = 20;
     const WORDS: usize = 3000;

@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 pub(crate) use patterns::TESTS;
 
-/// What the memory model says of an outcome.
+/// The memory model's verdict on an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// May happen.
@@ -23,10 +23,10 @@ pub(crate) enum Rule {
     Forbidden,
 }
 
-/// What one run of a body came to.
+/// The result of one run of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// What each PE read.
+    /// The values that each PE read.
     pub(crate) read: [[u64; 2]; 4],
     /// The words in the end.
     pub(crate) x: u64,
@@ -38,11 +38,11 @@ pub(crate) struct Seen {
 pub(crate) struct Outcome {
     /// In the table's words.
     pub(crate) name: &'static str,
-    /// What the model says of it.
+    /// The model's verdict.
     pub(crate) rule: Rule,
-    /// Whether this is it; the first one that says so counts.
+    /// Whether a result is this outcome; the first outcome that matches counts.
     pub(crate) is: fn(&Seen) -> bool,
-    /// Something that is it.
+    /// A result that matches.
     pub(crate) example: Seen,
 }
 
@@ -50,15 +50,15 @@ pub(crate) struct Outcome {
 pub(crate) struct Litmus {
     /// Its name.
     pub(crate) name: &'static str,
-    /// What the PEs do, in the table's words.
+    /// The PEs' operations, in the table's words.
     pub(crate) program: &'static str,
-    /// How many PEs it takes; others look on.
+    /// The number of PEs that take part; the others are idle.
     pub(crate) n_pes: Pe,
-    /// Whether the PEs meet in it, so that the others must come, too.
+    /// Whether the test has a collective, in which the idle PEs must take part, too.
     pub(crate) meets: bool,
-    /// What a PE does with one set of words, and what it reads.
+    /// A PE's operations on one set of words; returns the values that the PE reads.
     pub(crate) body: fn(&Bench<'_>, Pe, usize) -> Result<[u64; 2]>,
-    /// Its outcomes. What is none of them is forbidden, too.
+    /// The known outcomes. Any other outcome is forbidden, too.
     pub(crate) outcomes: &'static [Outcome],
 }
 
@@ -149,7 +149,7 @@ impl<'a> Bench<'a> {
 /// The PE whose copies of the words the bodies use.
 pub(crate) const HOME: Pe = 1;
 
-/// The name of what was seen; an error that names the test if the model forbids it.
+/// The name of the outcome; an error that names the test if the model forbids the outcome.
 pub(crate) fn judge(test: &Litmus, seen: &Seen) -> Result<&'static str> {
     let found = test.outcomes.iter().find(|outcome| (outcome.is)(seen));
     match found {
@@ -209,12 +209,12 @@ pub(crate) fn table() -> String {
     text
 }
 
-/// Runs every test that these PEs can run, and gives what was counted, in words, on PE 0.
+/// Runs every test that these PEs can run, and returns the counts, in words, on PE 0.
 ///
 /// Collective over WORLD.
 pub(crate) fn run_all(rt: &Runtime, rounds: usize) -> Result<String> {
     let bench = Bench::new(rt)?;
-    // ThreadSanitizer knows no fences, and takes what one orders for a race.
+    // ThreadSanitizer knows no fences, and reports accesses that a fence orders as a race.
     let fences = std::env::var_os("LITMUS_WITHOUT_FENCES").is_none();
     let fenced = |test: &Litmus| test.program.contains("fence;") || test.program.contains("quiet;");
     let mut text = String::new();

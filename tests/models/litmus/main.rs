@@ -1,4 +1,4 @@
-//! The litmus tests between processes: `nvshmemrs-run -n 4 litmus [ROUNDS]`. PE 0 prints what it counted. `litmus --table` prints
+//! The litmus tests between processes: `nvshmemrs-run -n 4 litmus [ROUNDS]`. PE 0 prints the counts. `litmus --table` prints
 //! the table of docs/memory-model.md.
 
 mod all;

@@ -112,7 +112,7 @@ const LB_ATOMIC: &[Outcome] = &load_buffering(Forbidden);
 const IRIW_WEAK: &[Outcome] = &independent(Weak);
 const IRIW_ATOMIC: &[Outcome] = &independent(Forbidden);
 
-/// What PE 0 writes, 64 words of 7, and where: on PE 1.
+/// PE 0 writes 64 words of 7 to PE 1.
 fn send(b: &Bench<'_>, set: usize) -> Result<()> {
     b.rt.put(
         b.data.slice(set * DATA..(set + 1) * DATA)?,

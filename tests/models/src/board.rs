@@ -1,4 +1,4 @@
-//! The board, whose `Wait` is another one.
+//! The board, whose `Wait` is the models' own type.
 
 use super::super::sync::Ordering::*;
 use super::super::sync::fence;

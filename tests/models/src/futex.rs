@@ -1,4 +1,4 @@
-//! The kernel's futexes: whoever waits is woken by address; the value is compared under the lock that wakers take.
+//! The kernel's futexes: waiters are woken by address; the value is compared under the lock that wakers take.
 
 use super::super::sync::Ordering::Acquire;
 use super::super::sync::{AtomicU32, Condvar, Mutex, lazy_static, yield_now};
@@ -74,7 +74,7 @@ pub(crate) fn wake(futex: &AtomicU32, _: Flags, _count: u32) -> Result<(), Errno
     Ok(())
 }
 
-/// All has been rung that will be: whoever still sleeps, or falls asleep, has lost a bell. Its nap ends.
+/// All wake-ups have been sent: a thread that still sleeps, or falls asleep, has lost a wake-up. Its timed wait ends.
 pub(crate) fn last_bell() {
     let mut state = STATE.lock().unwrap();
     state.last_bell = true;

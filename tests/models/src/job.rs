@@ -1,4 +1,4 @@
-//! A job for the models: what lies in mapped memory, the kernel and the clock are stood in for; the rest is the core's code.
+//! A job for the models: stand-ins replace mapped memory, the kernel and the clock; the rest is the core's code.
 
 use super::sync::Ordering::*;
 use super::sync::{
@@ -54,7 +54,7 @@ include!(concat!(env!("OUT_DIR"), "/releases.rs"));
 include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
 include!(concat!(env!("OUT_DIR"), "/liveness.rs"));
 
-/// What writes the words of the control block.
+/// The functions that write the words of the control block.
 mod shared_words {
     use super::super::sync::Ordering;
     use super::super::sync::Ordering::*;
@@ -100,7 +100,7 @@ mod stops {
 mod wait {
     use std::sync::Arc;
 
-    /// What ends a stream's waits from outside is not modelled.
+    /// The model has nothing that ends a stream's waits from outside.
     pub(super) fn run_stream<T>(_stop: Arc<T>) {}
 }
 
@@ -246,7 +246,7 @@ pub(crate) struct Heap {
 pub(crate) struct HeapState {
     pub(crate) allocator: Allocator,
     released: HashSet<u32>,
-    /// What this PE has freed, in order.
+    /// The allocations that this PE has freed, in order.
     pub(crate) freed: Vec<u64>,
 }
 
@@ -291,7 +291,7 @@ impl Collectives {
     }
 }
 
-/// What kernels get of the teams, which no model has.
+/// The teams' tables for kernels, which no model has.
 pub(crate) enum DeviceTables {}
 
 impl DeviceTables {
@@ -311,7 +311,7 @@ impl DeviceTables {
 /// The transport of a job that is not checked.
 pub(crate) struct Unchecked;
 
-/// What such a job has not.
+/// The checker, which such a job lacks.
 pub(crate) enum Checker {}
 
 impl Unchecked {
@@ -341,7 +341,7 @@ impl Unchecked {
     }
 }
 
-/// Mirrors what the protocols use of `Inner`.
+/// Mirrors the part of `Inner` that the protocols use.
 pub(crate) struct Inner {
     pub(crate) my_pe: Pe,
     pub(crate) n_pes: Pe,
@@ -459,7 +459,7 @@ impl Inner {
         None
     }
 
-    /// Mirrors `wait_long` of wait.rs without its naps: looks, and checks what may end a wait.
+    /// Mirrors `wait_long` of wait.rs without its timed sleeps: polls, and checks the conditions that may end a wait.
     fn wait<T>(
         &self,
         wait: Wait,

@@ -2,8 +2,8 @@
 //!
 //! The models run the core's own code: the build script takes functions out of `core/src` (see `build/pieces.rs`), and they are
 //! compiled against the atomics, locks and threads of two checkers. [`loomed`] explores the interleavings (most models bound the preemptions) and the weak
-//! memory orders of C11 for small states; [`shuttled`] draws random schedules of larger ones, all in one order. Only
-//! what lies in mapped memory, the kernel and the clock are stood in for, in `job.rs`.
+//! memory orders of C11 for small states; [`shuttled`] draws random schedules of larger ones, all in one order. Stand-ins
+//! in `job.rs` replace only mapped memory, the kernel and the clock.
 //!
 //! A model that cannot fail proves nothing: `tests.rs` runs each with its key ordering or check weakened, and that must fail.
 //!

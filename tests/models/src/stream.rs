@@ -1,4 +1,4 @@
-//! Streams, whose `State` is another one.
+//! Streams, whose `State` is the models' own type.
 
 use super::super::sync::Ordering::*;
 use super::super::sync::{AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn};
@@ -46,7 +46,7 @@ fn next_job(jobs: &mut VecDeque<Job>) -> Option<Job> {
     }
 }
 
-/// What a stream calls operations on.
+/// The runtime whose operations a stream calls.
 #[derive(Clone)]
 pub(crate) struct Runtime {
     pub(crate) inner: Arc<Inner>,
@@ -58,7 +58,7 @@ impl QueueStream {
     }
 }
 
-/// A stream and what it calls operations on.
+/// A stream and the runtime whose operations it calls.
 pub(crate) struct Stream {
     inner: Arc<Inner>,
     kind: QueueStream,
@@ -102,7 +102,7 @@ impl Stream {
         self.kind.wait(&event.marks)
     }
 
-    /// Waits until all that was submitted has run, whatever came of it.
+    /// Waits until all submitted jobs have run, with or without an error.
     pub(crate) fn drain(&self, inner: &Inner) -> Result<()> {
         self.kind.queue.drain(inner, Operation::StreamSynchronize)
     }
@@ -119,7 +119,7 @@ impl Stream {
     }
 }
 
-/// An event and what it waits on.
+/// An event and the runtime that it waits on.
 #[derive(Clone)]
 pub(crate) struct Event {
     inner: Arc<Inner>,

@@ -66,7 +66,7 @@ pub(crate) fn must_fail(name: &'static str, messages: &[&str], model: impl FnOnc
     );
 }
 
-/// Panics of a weakened model are kept, not printed; what the checkers say to them would be long.
+/// Panics of a weakened model are kept, not printed, because the checkers' reports about them are long.
 fn keep_messages() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -7,7 +7,7 @@
 
 static Pe pe;
 
-// What the report says.
+// Prints the report.
 static void record() {
     const nvshmemrs::device::Report *report = (const nvshmemrs::device::Report *)((const nvshmemrs::device::Job *)pe.state.job)->report;
     if (report && report->state)
@@ -15,7 +15,7 @@ static void record() {
                report->thread, report->operation, report->bytes);
 }
 
-// What a call of the library's returns.
+// Prints the status of a call into the library.
 static void told(const char *name, int32_t status) { printf("%s: %d %s\n", name, status, status ? nvshmemrs_last_error() : ""); }
 
 int main(int count, char **args) {
@@ -42,12 +42,12 @@ int main(int count, char **args) {
         tile_sum_rooted_reduce(s, NVSHMEMRS_TEAM_WORLD, symmetric, mine, NoCoordinates(), NoCoordinates(), root, 0);
     };
     nvshmemrs::host::launch(dim3(2), dim3(4), [&] {
-        // What is right passes.
+        // Correct calls pass.
         nvshmemrs_int_p(s, data, 5, 0);
         nvshmemrs_int_put_block(s, data, local, 4, 0);
         nvshmemrs_signal_op(s, word, 1, NVSHMEMRS_SIGNAL_ADD, 0);
         if (blockIdx.x != 1 || threadIdx.x != 2) {
-            // The others wait for what does not come.
+            // The other threads wait for a signal that never comes.
             if (right) return;
             if (threadIdx.x == 0) nvshmemrs_signal_wait_until(s, never, NVSHMEMRS_CMP_EQ, 1);
             __syncthreads();
@@ -59,7 +59,7 @@ int main(int count, char **args) {
         if (what == "team") nvshmemrs_barrier(s, NVSHMEMRS_TEAM_INVALID);
         if (what == "slot") nvshmemrs_sync_all(s, 128);
         if (what == "argument") nvshmemrs_int_wait_until(s, data, 6, 1);
-        // What lies beyond `boundary` is not moved, so it need not be there.
+        // Elements beyond `boundary` are not moved, so their memory need not exist.
         if (what == "clipped tile") {
             tile(end - 9, 16, 1, 9, false);
             tile(first + 8, 16, -1, 9, true);

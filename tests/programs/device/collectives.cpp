@@ -33,7 +33,7 @@ struct Collectives {
             numbers((u16 *)source, ROOM / 2, [](float x) { return (u16)(nvshmemrs::device::bits<unsigned>(x) >> 16); });
     }
 
-    // Runs a kernel, with the destination in place or not; `host` does the same to what is expected.
+    // Runs a kernel, with the destination in place or not; `host` computes the expected contents.
     template <class Host> void one(const std::string &name, void (*kernel)(Collective, int), int what, u64 n, u8 *to, Host host) {
         Collective c = {pe.state, NVSHMEMRS_TEAM_WORLD, to, source, n, pe.n - 1, (unsigned)salt % 128, status};
         for (int &one : status) one = 77;
@@ -76,7 +76,7 @@ struct Collectives {
             for (int k = 0; k < 6; k++) {
                 int what = op * 6 + k;
                 bool scatter = k >= 3, nan = op == NVSHMEMRS_OP_MIN || op == NVSHMEMRS_OP_MAX;
-                // Whole packs and what is left of one; beside each other; and in place.
+                // Whole packs and the rest of a pack; beside each other; and in place.
                 for (int way = 0; way < 3; way++) {
                     u64 n = way == 0 ? 1 : (scatter ? 240 : 720) / size + way % 2, at = DEST + (way == 1 ? size : 0);
                     // Each function runs at length; the other ways take turns.

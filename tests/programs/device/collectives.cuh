@@ -1,4 +1,4 @@
-// Kernels that call every collective, in every type and scope; `what` says which function. lists.hpp has the types.
+// Kernels that call every collective, in every type and scope; `what` selects the function. lists.hpp has the types.
 #pragma once
 
 #include "rma.cuh"
@@ -11,11 +11,11 @@ struct Collective {
     unsigned long n;
     int root;
     unsigned slot;
-    // What the calling threads got, each at its own number.
+    // The results of the calling threads, each at the thread's number.
     int *status;
 };
 
-// `c.status` gets what the call gives; STATUS makes it a status.
+// `c.status` receives the result of the call; STATUS converts the result to a status.
 #define CALLS_BY(STATUS, WHAT, NAME, ...)                                                                         \
     case WHAT:                                                                                                    \
         if (DEVICE_THREAD == 0) c.status[0] = STATUS(CALL(NAME, __VA_ARGS__));                                    \

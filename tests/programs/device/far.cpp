@@ -1,6 +1,6 @@
-// Kernels in a job on several hosts: they reach PEs of their own host, and what they do to another PE is an error that names it.
+// Kernels in a job on several hosts: they reach PEs of their own host, and an access to another PE is an error that names the PE.
 //
-//   far near      what kernels do with PEs of their host
+//   far near      kernels access PEs of their host
 //   far CASE      PE 0 does one thing to the first PE of another host
 #include "job.hpp"
 
@@ -8,7 +8,7 @@
 
 static Pe pe;
 
-// What the host says of it.
+// Prints the error that the host reports.
 static void told() {
     int32_t status = nvshmemrs_runtime_check(pe.runtime);
     printf("status %d: %s\n", status, nvshmemrs_last_error());
@@ -57,7 +57,7 @@ static void meet_neighbours() {
     check(boxes[near[(mine + k - 1) % k]] == near[(mine + k - 1) % k], "nothing has come from the left");
     check(me != near[0] || signal[1] == 3u * k, "the atomic operations give " + std::to_string(signal[1]));
     pe.barrier();
-    // A kernel waits for what the host of a far PE puts.
+    // A kernel waits for a signal from the host side of a far PE.
     call(nvshmemrs_signal_op(pe.runtime, signal, 7, NVSHMEMRS_SIGNAL_SET, far[0]));
     if (me == 0 || me == far[0]) {
         nvshmemrs::host::launch(dim3(1), dim3(1), [&] {

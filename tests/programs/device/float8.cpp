@@ -1,4 +1,4 @@
-// Numbers of 8 bits: writes what the header makes of each code, and of each single precision number in a file.
+// Numbers of 8 bits: writes the header's conversion of each code, and of each single precision number in a file.
 #include <nvshmemrs_device_host.hpp>
 
 #include <cmath>

@@ -90,7 +90,7 @@ struct Collectives {
     if (wrong) atomicAdd(failures, 1);
 }
 
-// Messages round and round: whoever sees the signal sees the data, in every scope.
+// Messages around a ring: a PE that sees the signal sees the data, in every scope.
 [[maybe_unused]] __global__ static void messages(State s, int *dest, int *source, u64 *signal, int n, int rounds, int scope, int *failures) {
     int wrong = 0, to = (s.my_pe + 1) % s.n_pes;
     for (int round = 1; round <= rounds; round++) {
@@ -102,7 +102,7 @@ struct Collectives {
         if (threadIdx.x == 0) nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, round);
         __syncthreads();
         for (int i = threadIdx.x; i < n; i += blockDim.x) wrong += ((volatile int *)dest)[i] != round;
-        // Nobody puts the next round before this one is read.
+        // No PE puts the next round before this round has been read.
         nvshmemrs_barrier_all_block(s, 7);
     }
     if (wrong) atomicAdd(failures, 1);
@@ -114,7 +114,7 @@ struct Collectives {
     return (u16)((exponent + 15) << 10 | ((number << 10 >> exponent) & 0x3ff));
 }
 
-// What kernels learn of the job and of the header.
+// Kernels query the job and the header.
 [[maybe_unused]] static void queries_and_names() {
     Memory<long> result(6, false);
     Memory<void *> places(3, false);
@@ -181,7 +181,7 @@ static void of_teams() {
 #endif
 
 #ifdef GRAPHS
-// Puts with a signal, which the neighbour waits for, and adds up what all have. The signal counts the launches.
+// Puts with a signal, which the neighbour waits for, and sums the contributions of all PEs. The signal counts the launches.
 __global__ static void step(State s, int *dest, int *source, u64 *signal, long *sum, int n, int *failures) {
     int to = (s.my_pe + 1) % s.n_pes;
     __shared__ int round;

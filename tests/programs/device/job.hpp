@@ -1,4 +1,4 @@
-// A PE of a job on host memory, with what kernels get of it.
+// A PE of a job on host memory, with the state that kernels receive.
 #pragma once
 
 #include <nvshmemrs.h>
@@ -29,7 +29,7 @@ static void call(int32_t status) {
 }
 
 #ifdef NVSHMEM_NAMES
-// What libnvshmemrs_nvshmem.so has: the program's only unit, which `start` fills.
+// Stands in for libnvshmemrs_nvshmem.so, which records the program's only unit; `start` fills the unit.
 static nvshmemrs_nvshmem_fill_t unit;
 void nvshmemrs_nvshmem_register(nvshmemrs_nvshmem_fill_t fill, int kind, unsigned version) {
     check(!unit && kind == NVSHMEMRS_UNIT_CPU && version == nvshmemrs::device::STATE_VERSION, "what the unit registers");
@@ -50,7 +50,7 @@ struct Pe {
         return (T *)place;
     }
     void barrier() { call(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD)); }
-    // Kernels get what `state` says now.
+    // Hands the current `state` to kernels.
     void give_state() const {
 #ifdef NVSHMEM_NAMES
         const char *why;

@@ -1,4 +1,4 @@
-// What nvshmemrs_launch.cuh asks of CUDA's runtime, and how it passes on what that answers. The GPU has 10 multiprocessors.
+// The calls of nvshmemrs_launch.cuh into CUDA's runtime, and how the header passes on their results. The GPU has 10 multiprocessors.
 #include <nvshmemrs_launch.cuh>
 
 #include <cstdio>

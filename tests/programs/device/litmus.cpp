@@ -1,5 +1,5 @@
-// What the header promises about order, on memory that is as weak as CUDA allows: each outcome that must not be is looked for. The program
-// prints the names of the tests in which it was seen.
+// The header's guarantees of order, on memory that is as weak as CUDA allows: each test looks for a forbidden outcome. The program
+// prints the names of the tests that saw theirs.
 #include "job.hpp"
 
 #include <map>
@@ -22,7 +22,7 @@ static int fresh(const int *data, int round) {
     return good;
 }
 
-// Data and a signal to the right neighbour; the source is written just before, each element by another thread than the one that copies it.
+// Data and a signal to the right neighbour; the source is written just before, each element by another thread than the thread that copies it.
 static void message(const char *test, int scope, bool nbi) {
     int *dest = pe.array<int>(N), *source = pe.array<int>(N);
     u64 *signal = pe.array<u64>(1);
@@ -47,7 +47,7 @@ static void message(const char *test, int scope, bool nbi) {
                 nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, round);
                 good = fresh(dest, round);
             }
-            // What is held back comes only when all threads are over.
+            // Delayed stores become visible only after all threads have ended.
             if (scope == 1) __syncwarp();
             if (scope == 2) __syncthreads();
         };
@@ -81,7 +81,7 @@ static void fenced() {
     }
 }
 
-// What all threads put before a barrier is there after it, for all threads; and nobody is ahead.
+// Puts by all threads before a barrier are visible to all threads after it; and no PE leaves the barrier early.
 static void barriers() {
     int *dest = pe.array<int>(N), *source = pe.array<int>(N);
     for (int i = 0; i < N; i++) dest[i] = 0;
@@ -131,8 +131,8 @@ static void in_place() {
     }
 }
 
-// Small reductions, one right after the other, with mail and in a slot without: each gets what belongs to it, also what other threads of the group
-// have written, and the source may be written at once.
+// Small reductions, one right after the other, with mail and in a slot without: each reduces its own operands, also those that other threads of the
+// group have written, and the source may be overwritten at once.
 static void small(const char *name, unsigned slot) {
     const int COUNT = 7, TIMES = 6;
     int *data = pe.array<int>(COUNT);

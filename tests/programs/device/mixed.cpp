@@ -17,7 +17,7 @@ struct Values {
     u8 *dest, *source;
 };
 
-// What is reduced by one call.
+// The operands of one reduction.
 struct Case {
     u64 count, dest_at, source_at;
     bool in_place;

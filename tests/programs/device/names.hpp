@@ -1,4 +1,4 @@
-// What the kernels of the tests call: our functions, or those of NVSHMEM's names, which have neither state nor slot.
+// The functions that the tests' kernels call: ours, or those with NVSHMEM's names, which take neither a state nor a slot.
 #pragma once
 
 #ifdef NVSHMEM_NAMES

@@ -31,7 +31,7 @@ typedef int (*compile_t)(void *, int, const char *const *);
 typedef int (*size_function)(void *, size_t *);
 typedef int (*get_function)(void *, char *);
 
-// What a pair of functions gives: the size, then the bytes.
+// The output of a pair of functions: one gives the size, the other the bytes.
 static char *output(void *library, void *program, const char *size_name, const char *name, size_t *size) {
     if (((size_function)find(library, size_name))(program, size) != 0) exit(1);
     char *text = calloc(1, *size + 1);

@@ -1,4 +1,4 @@
-// Kernels that call every function for queue pairs, in every type: `what` says which function, as in rma.cuh.
+// Kernels that call every function for queue pairs, in every type: `what` selects the function, as in rma.cuh.
 #pragma once
 
 #include <nvshmemrs_qp.cuh>

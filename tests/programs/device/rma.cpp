@@ -1,5 +1,5 @@
 // Every function for remote memory access, signals and atomic operations, in every type and scope, from each PE to its right neighbour.
-// The destination and what lies around it is compared, byte by byte.
+// The destination and the memory around it are compared, byte by byte.
 #include "job.hpp"
 
 #include "rma.cuh"
@@ -92,7 +92,7 @@ template <> struct Adds<Half> {
     static Half sum(Half a, Half b) { return {nvshmemrs::device::float_to_half(widened(a.bits) + widened(b.bits))}; }
 };
 
-// `T`: the type in the calls. `Is`: what its elements are.
+// `T`: the type in the calls. `Is`: the elements' actual type.
 template <class T, class Is> struct Atomics {
     T *words, *result;
     std::string name;
@@ -100,7 +100,7 @@ template <class T, class Is> struct Atomics {
 
     Atomics(const char *name, void (*kernel)(Atomic<T>, int)) : words(pe.array<T>(3)), result(new T), name(name), kernel(kernel) {}
 
-    // `made`: what the word is afterwards; `gives`: whether the old value comes back.
+    // `made`: the word's new value; `gives`: whether the function returns the old value.
     void one(int what, T old, T value, T cond, T made, bool gives) {
         words[0] = words[1] = words[2] = old;
         pe.barrier();

@@ -1,4 +1,4 @@
-// Kernels that call every function for remote memory access, signals and atomic operations: one for each type, `what` says which function.
+// Kernels that call every function for remote memory access, signals and atomic operations: one for each type, `what` selects the function.
 // lists.hpp, which tests/gpu/device_header.rs writes, has the types.
 #pragma once
 

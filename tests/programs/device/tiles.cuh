@@ -1,4 +1,4 @@
-// Puts and gets of tiles, and functions for queue pairs: kernels, and a model that says what they write.
+// Puts and gets of tiles, and functions for queue pairs: kernels, and a model of their results.
 #pragma once
 
 #include <nvshmemrs_qp.cuh>
@@ -92,7 +92,7 @@ __global__ void by_warpgroups(State s, unsigned long *counts, int rounds, int *f
     }
 }
 
-// Functions for queue pairs, in the three scopes: they do what those without do.
+// Functions for queue pairs, in the three scopes: they have the same effect as the functions without a queue pair.
 __global__ void by_queue_pair(State s, long *dest, const long *source, unsigned long *signal, int pe) {
     unsigned thread = threadIdx.x;
     if (thread == 0) {
@@ -229,7 +229,7 @@ template <class T, class Env> void tiles(Env &env, const char *name) {
     auto two = [](long a, long b) { return sides(a, b); };
     tile_case<T, 1>(env, name, {make_layout(sides(100), sides(1)), make_layout(sides(100), sides(1)), {}, {}, false, 16, 32});
     tile_case<T, 1>(env, name, {make_layout(sides(40), sides(3)), make_layout(sides(40), sides(2)), {{5}}, {{30}}, true, 3, 5});
-    // Rows of sixteen bytes and more, in rows that are longer; then not aligned, then with what is left out.
+    // Rows of sixteen bytes and more, in rows that are longer; then not aligned, then with elements left out.
     for (long shift : {0, 1})
         for (bool bounded : {false, true})
             tile_case<T, 2>(env, name, {make_layout(two(32, 9), two(1, 48)), make_layout(two(32, 9), two(1, 64)), two(3, 2), two(19, 8), bounded, 16 + shift, 32});

@@ -73,7 +73,7 @@ template <class T> struct Waits {
             }
     }
 
-    // The right neighbour's waits end with what this one puts while they wait.
+    // The right neighbour's waits end when this PE's puts arrive.
     void from_a_neighbour() {
         for (int what : {UNTIL_, ALL_, ANY_, SOME_, ALL_VECTOR_, ANY_VECTOR_, SOME_VECTOR_}) {
             const T values[N] = {5, 5, 5, 5, 5, 5, 5};

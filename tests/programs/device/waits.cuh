@@ -1,4 +1,4 @@
-// Kernels that call every wait and test, in every type; `what` says which function. lists.hpp has the types.
+// Kernels that call every wait and test, in every type; `what` selects the function. lists.hpp has the types.
 #pragma once
 
 #include "rma.cuh"
@@ -50,7 +50,7 @@ __global__ void wait_signal(State state, unsigned long *signal, int cmp, unsigne
     result[1] = CALL(signal_fetch, state, signal);
 }
 
-// What the header says about itself; a signal that is reset, and a region, which changes nothing.
+// The header's name and versions, a reset of a signal, and a region, which has no effect.
 __global__ void about(State state, unsigned long *signal, int *numbers, char *name) {
     REGION(handle_t) region = 1;
     REGION(attrs_t) attrs = {NVSHMEMRS_REGION_HINT_BATCH_RMA, {}};
@@ -67,7 +67,7 @@ __global__ void about(State state, unsigned long *signal, int *numbers, char *na
     CALL_X(signal_counted_reset, state, signal);
 }
 
-// Where the job stands, for whoever asks in a kernel.
+// Queries of the job from a kernel.
 __global__ void queries(State state, const void *symmetric, int pe, long *result, void **places) {
     result[0] = CALL(my_pe, state);
     result[1] = CALL(n_pes, &state);

@@ -13,7 +13,7 @@ for _ in range(20):
     assert seen.n_pes == job.n_pes() == n_pes
     assert [pe.pe for pe in seen.pes] == list(range(n_pes))
     assert all(pe.details.fresh for pe in seen.pes), [pe.silence for pe in seen.pes]
-    # Who has died, as who has lost its lock, is noticed within 0.6 s.
+    # A PE that has died, or has lost its lock, is noticed within 0.6 s.
     assert all(pe.state == inspect.State.ACTIVE for pe in seen.pes), seen
     time.sleep(0.05)
 assert repr(job) == f"Job(n_pes={n_pes})"

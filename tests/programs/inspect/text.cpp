@@ -1,4 +1,4 @@
-// Prints what is to see of the job of a process, as the programs in other languages do.
+// Prints a snapshot of the job of a process, as the programs in other languages do.
 
 #include <nvshmemrs/inspect.hpp>
 

@@ -1,9 +1,9 @@
-// A GPU on the host, for the kernels of core/crates/cuda/src/kernels: what CUDA adds to the language, the functions of ptx.cuh, and the
+// A GPU on the host, for the kernels of core/crates/cuda/src/kernels: CUDA's extensions of the language, the functions of ptx.cuh, and the
 // accesses that nvshmemrs_device.cuh has no code of its own for on a host.
 //
 // A block is a thread of the process, and its threads are coroutines, which are run in an order drawn by lot and change places
 // wherever a kernel meets or polls. So blocks really run at the same time, and a kernel that loses an update or waits for
-// something that never comes shows it. Accesses are sequentially consistent: what only a weaker order would show, this does not.
+// something that never comes fails here. Accesses are sequentially consistent, so bugs that only a weaker order shows are not found.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +104,7 @@ inline bool barrier(bool vote) {
     return block.any_before;
 }
 
-// What a thread does, for one block after the other; those may be run by different threads of the process.
+// The body of a fiber, for one block after the other; different threads of the process may run the blocks.
 inline void start() {
     Fiber *self = here;
     for (;;) {
@@ -162,7 +162,7 @@ inline void run(Block &block) {
             block.any = false;
             for (auto &fiber : block.fibers) fiber->waits = false;
         }
-        // Looks for what others write, again and again: they get the core first, and time after that.
+        // A thread that polls yields: the other threads get the core first, and time after that.
         polls = polled ? polls + 1 : 0;
         if (polls > 20) usleep(20);
         else if (polled) sched_yield();
@@ -287,7 +287,7 @@ DEVICE u64 atomicMin(u64 *at, u64 value) {
     return old;
 }
 
-// What nvshmemrs_device.cuh builds on.
+// The primitives that nvshmemrs_device.cuh builds on.
 namespace nvshmemrs {
 namespace device {
 
@@ -373,7 +373,7 @@ inline bool any_of_warpgroup(u32, bool) { abort(); }
 #undef nvshmemrs_quiet
 #undef nvshmemrs_barrier
 
-// What ptx.cuh has.
+// The functions of ptx.cuh.
 
 // Kernels run one after the other.
 DEVICE void wait_for_previous_kernel() {}
@@ -396,7 +396,7 @@ DEVICE Pair load_pair(u64 at) {
     device::yield();
     device::polled = true;
     std::lock_guard<std::mutex> lock(device::pairs);
-    // Between processes there is no lock; whoever sees a flag, which comes second, sees its data all the same.
+    // Between processes there is no lock; a reader that sees the flag, which is stored second, still sees its data.
     u64 second = __atomic_load_n((u64 *)(at + 8), __ATOMIC_SEQ_CST);
     return {__atomic_load_n((u64 *)at, __ATOMIC_SEQ_CST), second};
 }

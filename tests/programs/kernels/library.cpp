@@ -18,7 +18,7 @@ struct fake_kernel {
 __attribute__((visibility("default"))) const fake_kernel *fake_kernel_find(const char *name);
 }
 
-// What the threads of a kernel do: wait for other PEs, meet in their block, or nothing of that.
+// The threads of a kernel wait for other PEs, synchronize within their block, or do neither.
 enum class Threads { WAIT, MEET, APART };
 
 template <auto FUNCTION, Threads THREADS>

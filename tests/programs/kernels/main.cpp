@@ -30,7 +30,7 @@ class Job {
   public:
     static constexpr u64 SYNC = 64 << 10;
     static constexpr u32 GENERATION = 3;
-    // The first collectives go past what a flag holds of an epoch.
+    // The first collectives exceed the part of an epoch that fits into a flag.
     static constexpr u64 START = (1ull << 32) - 5;
     i32 n;
     u64 stride;
@@ -96,12 +96,12 @@ class Job {
 static constexpr u32 FINALIZE = 2, BARRIER = 5, BROADCAST = 7, FCOLLECT = 11, COLLECT = 12, ALLTOALL = 13, ALLTOALLS = 14, GATHER = 28,
                      SCATTER = 29;
 
-// A collective, the same on all members but for what differs by design.
+// A collective, the same on all members except for intended differences.
 struct Step {
     CollectiveKernel kernel;
     std::vector<Collective> calls;
     u32 grid, block;
-    // What a member does when its kernel is over.
+    // Called by a member when its kernel has ended.
     std::function<void(i32)> after = [](i32) {};
 };
 

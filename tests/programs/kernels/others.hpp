@@ -1,7 +1,7 @@
 // Reductions from a file; errors; the kernels that concern one PE.
 
-// A file of words: n, count, dtype, op, operation, alignment; then the members' sources. To the results: what the members get from the
-// kernel with flags, then from the direct one.
+// A file of words: n, count, dtype, op, operation, alignment; then the members' sources. The results file: the members' results from the
+// kernel with flags, then from the direct kernel.
 static void fold_cases(const char *cases, const char *results) {
     std::ifstream in(cases, std::ios::binary);
     std::ofstream out(results, std::ios::binary);
@@ -73,7 +73,7 @@ static void mismatch(const Kernel &usual, const Kernel &other, i32 odd, i32 end,
     }
 }
 
-// Who waits for a member that never comes leaves when the host says so.
+// A kernel that waits for a member that never comes leaves when the host tells it to.
 static void abort_word(CollectiveKernel kernel, u32 operation, bool flags) {
     Job job(2, 64 << 10, 1024);
     Collective c = job.call(0, operation, 5);
@@ -121,7 +121,7 @@ static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
     check(Bytes(job.part(1), job.part(1) + job.stride) == before, "a destroyed team writes");
 }
 
-// A member that says what it does instead ends the others' next collective; its own epoch is not counted.
+// A member that announces another operation ends the others' next collective; its own epoch is not counted.
 static void finalize_notice(const Kernel &called) {
     Job job(3, 64 << 10, 1024);
     std::vector<std::thread> streams;
@@ -156,7 +156,7 @@ static void large_wait() {
     check(device::loads - before < 2 * POLLS * 32, "an ended wait goes on looking");
 }
 
-// What is collected must fit dest, or fill it.
+// The collected data must fit into dest, or fill it.
 static void overrun(u64 room, bool filled) {
     Job job(2, 64 << 10, 1024);
     Step step = {nvshmemrs_collect, {}, 2, 64};
@@ -201,7 +201,7 @@ static void comparisons(u32 dtype, std::vector<T> values) {
         }
 }
 
-// Waits and tests of several elements, against what a loop finds; a thread of the host makes them true.
+// Waits and tests of several elements, against the result of a loop; a host thread fulfils the conditions.
 static void waits(u32 mode, bool test, bool vector, u32 seed) {
     std::mt19937 random(seed);
     u64 count = 1 + random() % 150;
@@ -250,7 +250,7 @@ static void waits(u32 mode, bool test, bool vector, u32 seed) {
         if (test || held.empty()) return check(result == wanted, what);
         return check(std::count(held.begin(), held.end(), result) == 1, what);
     }
-    // What a wait has found may be less than what holds at the end, but it has found something.
+    // A wait may have found fewer elements than satisfy the condition at the end, but it has found some.
     std::vector<u64> found(indices.begin(), indices.begin() + result);
     check(result <= count && (test ? found == held : result > 0 || candidates == 0), what);
     check(std::includes(held.begin(), held.end(), found.begin(), found.end()), what);
@@ -305,7 +305,7 @@ static void copies() {
     }
 }
 
-// Whoever sees the signal of a copy sees all of the copy.
+// A thread that sees the signal of a copy sees all of the copy.
 static void signals_after_copies() {
     std::vector<u64> source(20000), dest(20000, 0);
     for (u64 i = 0; i < source.size(); i++) source[i] = i + 1;

@@ -1,6 +1,6 @@
 // Collectives drawn by lot.
 
-// What a range of a member's memory must hold as soon as its kernel is over.
+// The expected contents of a range of a member's memory as soon as its kernel has ended.
 struct Expected {
     i32 member;
     u64 offset;
@@ -8,7 +8,7 @@ struct Expected {
     std::string what;
 };
 
-// What a member may use for something else then.
+// A range of a member's memory that the member may reuse at that time.
 struct Source {
     i32 member;
     u64 offset, bytes;
@@ -186,7 +186,7 @@ class Draw {
         });
     }
 
-    // What other members than the root pass for the side that is the root's alone must not matter.
+    // Only the root uses this buffer, so other members may pass any address.
     static constexpr u64 NOWHERE = ~0ull / 2;
 
     // In place, each member's part lies where the root's does.
@@ -223,7 +223,7 @@ class Draw {
         });
     }
 
-    // Sums of 32-bit integers and of floats, which show the order; what the types do is compared with the host's in `fold`.
+    // Sums of 32-bit integers and of floats, which show the order; the types' arithmetic is compared with the host's in `fold`.
     void reduction() {
         static const u32 OPERATIONS[] = {REDUCE, REDUCESCATTER, INSCAN, EXSCAN};
         u32 operation = OPERATIONS[below(4)];

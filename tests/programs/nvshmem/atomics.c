@@ -69,7 +69,7 @@ static void halves(void)
             nvshmemx_half_atomic_add(word + (i & 1), make_half(1), pe);
     nvshmem_barrier_all();
     CHECK(read_half(word[0]) == 50 * n_pes && read_half(word[1]) == 50 * n_pes);
-    /* Bits of a sum, of what is added, and of the result. */
+    /* Bits of a sum: of the old value, of the addend, and of the result. */
     static const unsigned short sums[][3] = {
         {0x6800, 0x3c00, 0x6800}, /* 2048 + 1: the tie goes to the even one */
         {0x6801, 0x3c00, 0x6802}, /* 2050 + 1 */

@@ -27,7 +27,7 @@ static void expect(const unsigned char *at, size_t bytes, int pe, int index)
         CHECK(at[k] == (pe < 0 ? 250 : byte(pe, index, k)));
 }
 
-/* Before a put: what is put is in `own`. */
+/* Before a put, whose source is `own`. */
 static void putting(size_t bytes)
 {
     nvshmem_barrier_all();

@@ -1,4 +1,4 @@
-/* What can go wrong around the second stage of init, where there are GPUs. The argument says what:
+/* Failures around the second stage of init, where there are GPUs. The argument selects the failure:
  * `exit`, `report`: PE 0 ends the job while another of its threads waits in the second stage for the other PEs; by a status, by a mistake.
  * `init`: the other thread waits in the first stage.
  * `returns`: the second stage fails, and NVSHMEMRS_ON_ERROR=return is set. */

@@ -1,4 +1,4 @@
-/* C++, with types of CUDA's where its headers are found, or without: elements of 16 bits are whatever `half` is. */
+/* C++, with types of CUDA's where its headers are found, or without: `half` may be any type of 16 bits. */
 
 #include <nvshmem_host.h>
 #include <nvshmemrs.h>
@@ -13,7 +13,7 @@ int main()
     half *numbers = static_cast<half *>(nvshmem_calloc(4, sizeof(half)));
     const unsigned short bits = static_cast<unsigned short>(0x3c00 + me);
 #ifdef CUDA
-    /* CUDA's own type, with what it has. */
+    /* CUDA's own type, with its functions. */
     half value = __float2half(1.0f + static_cast<float>(me) / 1024);
     static_cast<void>(bits);
 #else

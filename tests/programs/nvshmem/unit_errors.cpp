@@ -1,5 +1,5 @@
-// What can be wrong with units, PEs and modules: two PEs of a process, another version of the header, a runtime that refuses or does not know
-// the unit yet, a module that is none.
+// Errors of units, PEs and modules: two PEs of a process, another version of the header, a runtime that refuses or does not know
+// the unit yet, an invalid module.
 #include <nvshmemrs_device_host.hpp>
 
 #include <nvshmem.h>
@@ -97,7 +97,7 @@ int main(int count, char **args) {
     if (what == "gpu") choose_gpu();
     if (what == "gpu") nvshmemrs_nvshmem_register(changes_context, NVSHMEMRS_UNIT_GPU, nvshmemrs::device::STATE_VERSION);
     nvshmem_init();
-    // What follows needs the second stage of init, and is the first call that does.
+    // The next call needs the second stage of init, and is the first call that does.
     if (what == "module first" || what == "launch first") {
         if (nvshmemx_init_status() != NVSHMEM_STATUS_IS_BOOTSTRAPPED) return 20;
         choose_gpu();

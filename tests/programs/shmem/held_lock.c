@@ -1,4 +1,4 @@
-/* PE 0 never releases a lock that the others want, in the order of their numbers; what it does instead is the argument. */
+/* PE 0 never releases a lock that the others want, in the order of their numbers; the argument selects how PE 0 ends. */
 
 #include "common.h"
 

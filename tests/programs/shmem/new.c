@@ -1,4 +1,4 @@
-/* What OpenSHMEM 1.6 adds, and what counts: a second init. */
+/* The additions of OpenSHMEM 1.6, and the count of inits: a second init. */
 
 #include "common.h"
 

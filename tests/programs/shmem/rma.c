@@ -20,7 +20,7 @@ static unsigned char *there;
         own[i] = VALUE(T, me, i); \
     shmem_barrier_all()
 
-/* What the PE before has put is here, and nothing beside it. */
+/* The previous PE's put has arrived, and the elements beside it are unchanged. */
 #define ARRIVED(T, FIRST, STEP, COUNT) \
     shmem_barrier_all(); \
     for (int i = 0; i < N + 2; i++) { \
@@ -43,7 +43,7 @@ static unsigned char *there;
     }
 RMA_TYPES(PUTS)
 
-/* What was got is the other PE's, and nothing beside it. */
+/* The get has fetched the other PE's elements, and nothing beside them. */
 #define GOT(T, COUNT) \
     for (int i = 0; i < N; i++) \
         CHECK(own[i] == (i < (COUNT) ? VALUE(T, next, i + 1) : (T)UNTOUCHED))

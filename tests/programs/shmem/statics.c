@@ -66,7 +66,7 @@ int main(void)
     shmem_double_put_signal(zero + 1, (double[]){me + 0.5}, 1, &flag, 1, SHMEM_SIGNAL_SET, next);
     CHECK(shmem_signal_wait_until(&flag, SHMEM_CMP_EQ, 1) == 1 && zero[1] == before + 0.5 && zero[2] == 0);
     end();
-    /* They keep what they had. */
+    /* The variables keep their contents. */
     CHECK(initialised[1] == 10 + before && zero[1] == before + 0.5);
     return 0;
 }

@@ -57,7 +57,7 @@ static void contexts(shmem_team_t team, int *word)
     shmem_team_sync(team);
 }
 
-/* As many as the standard's users ask for, and what the next one gets. */
+/* As many contexts as the standard's users ask for, and the result of one request more. */
 static void many_contexts(void)
 {
     enum { MANY = 1024 };

@@ -1,4 +1,4 @@
-//! What is drawn by lot: the same on every PE, unless a PE draws with a lot of its own.
+//! Random choices: the same on every PE, unless a PE draws with a lot of its own.
 
 use nvshmemrs_suite::values::seed;
 
@@ -25,7 +25,7 @@ impl Lot {
         Lot { seed, pe, drawn: 0 }
     }
 
-    /// Another lot that follows from this one, for somebody who draws at the same time.
+    /// Another lot, derived from this one, for a thread that draws at the same time.
     pub(crate) fn split(&mut self) -> Lot {
         Lot {
             seed: self.number(),

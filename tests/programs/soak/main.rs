@@ -1,5 +1,5 @@
 //! One PE of the soak test, for `cargo xtask soak`: rounds of operations drawn by lot, each result checked, until the time is up. All PEs
-//! draw the same from the seed, so a seed says what was done.
+//! draw the same from the seed, so a seed reproduces the operations.
 //!
 //! Arguments: SECONDS SEED FOLDER. Writes FOLDER/pe-N.json, also after a failure, which it reports with the seed and the round.
 
@@ -25,10 +25,10 @@ use work::{Place, Work};
 
 /// So often everything is given back, and the heap must be empty.
 const EMPTY_EVERY: u64 = 50;
-/// So often a PE looks what it has when it is empty.
+/// The interval at which a PE that holds no task samples its resources.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What the command line says.
+/// The arguments of the command line.
 struct Arguments {
     time: Duration,
     seed: u64,
@@ -161,7 +161,7 @@ fn rounds(rt: &Runtime, arguments: &Arguments, start: Instant, progress: &Progre
     Ok(())
 }
 
-/// Leaves what was checked and sampled for `cargo xtask soak`.
+/// Writes the counts of checks and the samples for `cargo xtask soak`.
 fn write(folder: &Path, me: i32, progress: &Progress) -> std::io::Result<()> {
     let tally = lock(&progress.tally);
     let samples = lock(&progress.samples);

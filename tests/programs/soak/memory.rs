@@ -1,5 +1,5 @@
 //! Symmetric memory that lives for many rounds: made, resized, freed, released at different times on different PEs, and written by the
-//! left neighbour. Each PE keeps a copy of what its own memory must hold, and compares.
+//! left neighbour. Each PE keeps a copy of the expected contents of its own memory, and compares.
 
 use crate::draw::Lot;
 use nvshmemrs::{LocalSource, Registration, Request, Result, Runtime, SymRange};
@@ -14,7 +14,7 @@ const LARGE: usize = 300_000;
 /// A block of memory, the same on every PE but for its contents.
 struct Block {
     address: u64,
-    /// What this PE's memory must hold.
+    /// The expected contents of this PE's memory.
     content: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ struct Block {
 pub(crate) struct Memory {
     /// By address, which is in the same order on every PE.
     blocks: Vec<Block>,
-    /// What this PE is to release some time, as the others do at other times.
+    /// Blocks that this PE releases at a time of its own; the other PEs release them at other times.
     unreleased: Vec<u64>,
     own: Lot,
     made: u64,
@@ -103,7 +103,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Releases what was to be released, when this PE likes.
+    /// Releases some of the blocks that are due, at a time of this PE's choice.
     fn release_some(&mut self, rt: &Runtime, all: bool) -> Result<()> {
         let own = &mut self.own;
         let mut result = Ok(());
@@ -153,7 +153,7 @@ impl Memory {
         let (right, left) = ((me + 1) % n, (me + n - 1) % n);
         let dest = range(rt, block.address + start as u64, count)?;
         let mine = pattern(number, me, count);
-        // The neighbour may still look at what it holds.
+        // The neighbour may still compare its contents.
         rt.barrier_all()?;
         if lot.once_in(2) {
             rt.put(dest, &mine, right)?;
@@ -188,7 +188,7 @@ impl Memory {
         }
         self.release_some(rt, true)?;
         rt.barrier_all()?;
-        // This one frees what all PEs have released.
+        // This allocation frees the blocks that all PEs have released.
         if let Some(address) = rt.malloc(Ok(Request::bytes(1)))? {
             rt.free(address)?;
         }
@@ -238,7 +238,7 @@ fn register(rt: &Runtime, lot: &mut Lot, tally: &mut Tally) -> Result<()> {
     let dest = range(rt, symmetric + offset as u64, part.len())?;
     rt.put(dest, LocalSource::from(&part), (me + 1) % n)?;
     rt.buffer_unregister(symmetric)?;
-    // Others write it: the compiler shall not think it knows what is there.
+    // Other PEs write these pages: the compiler must not assume their contents.
     let pages = std::hint::black_box(&pages);
     let mut expected = vec![me as u8; bytes];
     expected[offset..offset + part.len()].copy_from_slice(&pattern(

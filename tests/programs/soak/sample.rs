@@ -1,4 +1,4 @@
-//! What this process has, once a second: memory, descriptors, threads, and what the job has committed of its heaps.
+//! Samples the resources of this process once a second: memory, descriptors, threads, and the committed memory of the job's heaps.
 
 use nvshmemrs::Runtime;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Operations drawn by lot, on teams drawn by lot, with the suite's scenarios, which know what must come out.
+//! Operations drawn by lot, on teams drawn by lot, with the suite's scenarios, which compute the expected results.
 
 use crate::draw::Lot;
 use nvshmemrs::{Dtype, Result, Runtime, Stream, SymArray, with_dtypes};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Elements of the longest buffers.
 const LONGEST: usize = 30_000;
 
-/// What one thread of a PE works with, for as long as it works.
+/// The signal and stream of one thread of a PE, for as long as it works.
 pub(crate) struct Place {
     signal: Arc<SymArray<u64>>,
     stream: Stream,
@@ -36,7 +36,7 @@ impl Place {
 /// Symmetric arrays that this PE drops later than others do.
 pub(crate) type Dropped = Vec<Arc<dyn Any + Send + Sync>>;
 
-/// What the steps of a PE share.
+/// The state that the steps of a PE share.
 pub(crate) struct Work<'a> {
     pub(crate) rt: &'a Runtime,
     /// This PE's own lot.
@@ -46,7 +46,7 @@ pub(crate) struct Work<'a> {
     pub(crate) round: u64,
 }
 
-/// A team with arrays of one type and what is to be done with them.
+/// A team with arrays of one type, and the seed of its scenarios.
 struct Task<T: Scenarios> {
     shape: Shape,
     made: Option<Made>,
@@ -64,7 +64,7 @@ macro_rules! with_type {
     };
 }
 
-/// What is to be done over a team, with any element type.
+/// A task over a team, with any element type.
 trait Job: Sync {
     /// The team's shape.
     fn shape(&self) -> Shape;
@@ -144,8 +144,8 @@ impl<T: Scenarios> Task<T> {
         Task::make(rt, shape, lot)
     }
 
-    /// As [`draw`](Task::draw), another team than that of `shape`, and none of a team that has a parent of its own: there who is no
-    /// member destroys the parent, and so waits for the members.
+    /// As [`draw`](Task::draw), another team than that of `shape`, and none of a team that has a parent of its own: there a PE that
+    /// is no member destroys the parent, and so waits for the members.
     fn draw_flat(rt: &Runtime, lot: &mut Lot, shape: Option<Shape>) -> Result<Task<T>> {
         loop {
             let other = draw_shape(rt, lot);
@@ -166,7 +166,7 @@ impl<T: Scenarios> Task<T> {
         })
     }
 
-    /// What a scenario over the team works with, at once or on a stream.
+    /// The context of a scenario over the team, for blocking calls or for a stream.
     fn context<'a>(
         &'a self,
         rt: &'a Runtime,

@@ -1,4 +1,4 @@
-//! The C++ layer, `nvshmemrs.hpp`, for tests in Rust: cxx calls its templates, and makes a `Result` of what they throw.
+//! The C++ layer, `nvshmemrs.hpp`, for tests in Rust: cxx calls its templates, and converts their exceptions to a `Result`.
 
 // C++ calls the functions of the C ABI that are in there.
 use nvshmemrs_abi as _;
@@ -7,7 +7,7 @@ use nvshmemrs_abi as _;
 #[cxx::bridge(namespace = "nvshmemrs_tests")]
 #[allow(missing_docs, reason = "pes.hpp says what they are")]
 pub mod bridge {
-    // SAFETY: the functions of `pes.hpp` take what the types here say, keep no reference, and may be called by any thread.
+    // SAFETY: the functions of `pes.hpp` have the signatures declared here, keep no reference, and may be called by any thread.
     unsafe extern "C++" {
         include!("pes.hpp");
 

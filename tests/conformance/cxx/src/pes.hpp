@@ -1,5 +1,5 @@
-// A job whose PEs are threads, as `nvshmemrs.hpp` has it, for tests in Rust. What fails here throws `nvshmemrs::error`, of which cxx
-// makes an `Err` with the same text.
+// A job whose PEs are threads, as `nvshmemrs.hpp` has it, for tests in Rust. A failed call throws `nvshmemrs::error`, which cxx
+// converts to an `Err` with the same text.
 
 #ifndef NVSHMEMRS_TESTS_PES_HPP
 #define NVSHMEMRS_TESTS_PES_HPP

@@ -1,4 +1,4 @@
-//! `nvshmemrs.hpp` from Rust, through cxx: PEs that are threads do the same as a plain model, and what C++ throws is an error here.
+//! `nvshmemrs.hpp` from Rust, through cxx: PEs that are threads do the same as a plain model, and a C++ exception is an error here.
 
 use nvshmemrs_tests_cxx::bridge::{Pe, make_job};
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::thread;
 /// Elements of each PE's array.
 const SIZE: usize = 24;
 
-/// Runs `body` as each PE of a job, with what finalize says afterwards.
+/// Runs `body` as each PE of a job, and checks finalize afterwards.
 fn on_pes(n_pes: i32, body: impl Fn(Pin<&mut Pe>) + Sync) {
     let job = make_job(n_pes).expect("a job");
     let (job, body) = (&job, &body);
@@ -48,7 +48,7 @@ impl Draw {
     }
 }
 
-/// One operation, by one PE or by all; `model` has the arrays of all PEs, and becomes what they must be afterwards.
+/// One operation, by one PE or by all; `model` has the arrays of all PEs, and is updated to their expected contents.
 fn step(pe: Pin<&mut Pe>, draw: &mut Draw, model: &mut [Vec<i64>]) {
     let me = pe.my_pe().expect("its number") as usize;
     let n = model.len();

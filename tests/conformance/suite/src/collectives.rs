@@ -5,7 +5,7 @@ use crate::values::Value;
 use nvshmemrs::{Pe, Result};
 use std::sync::Arc;
 
-/// Barrier and sync order what came before: every member's word is there afterwards.
+/// Barrier and sync order earlier operations: every member's word has arrived afterwards.
 pub(crate) fn barriers<T: Value>(c: &mut Context<'_, T>) -> Result<()> {
     let team = c.team;
     for name in ["barrier", "sync"] {

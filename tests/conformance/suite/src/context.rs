@@ -1,4 +1,4 @@
-//! What a scenario works with: a team, buffers with canaries around them, and the way that operations are issued.
+//! The context of a scenario: a team, buffers with canaries around them, and the way that operations are issued.
 
 use crate::values::{Value, same_bits, seed};
 use nvshmemrs::{Pe, Result, Runtime, Stream, SymArray, SymSlice, Team};
@@ -18,9 +18,9 @@ pub type Tally = BTreeMap<&'static str, u64>;
 
 /// The symmetric arrays of a type, with room for `len` elements and canaries each.
 pub struct Arrays<T: Value> {
-    /// What operations read.
+    /// The array that operations read.
     pub source: Arc<SymArray<T>>,
-    /// What they write.
+    /// The array that operations write.
     pub dest: Arc<SymArray<T>>,
 }
 
@@ -46,7 +46,7 @@ pub struct Context<'a, T: Value> {
     pub pes: &'a [Pe],
     /// This PE's number in the team.
     pub me: usize,
-    /// What operations read and write.
+    /// The arrays that operations read and write.
     pub arrays: &'a Arrays<T>,
     /// Three words, the second of which is the signal.
     pub signal: &'a Arc<SymArray<u64>>,
@@ -95,7 +95,7 @@ impl<T: Value> Context<'_, T> {
         }
     }
 
-    /// Waits for what was queued.
+    /// Waits for the queued operations.
     pub fn finish(&self) -> Result<()> {
         self.stream.map_or(Ok(()), Stream::synchronize)
     }
@@ -107,12 +107,12 @@ impl<T: Value> Context<'_, T> {
         self.finish()
     }
 
-    /// Element `index` of what PE `pe` has in this case.
+    /// Element `index` of PE `pe`'s data in this case.
     pub fn value(&self, pe: Pe, index: usize) -> T {
         T::sample(seed(self.case, pe, index))
     }
 
-    /// The first `len` elements of what PE `pe` has in this case.
+    /// The first `len` elements of PE `pe`'s data in this case.
     pub fn values(&self, pe: Pe, len: usize) -> Vec<T> {
         (0..len).map(|index| self.value(pe, index)).collect()
     }

@@ -25,7 +25,7 @@ use shapes::{Made, Shape};
 use std::sync::Arc;
 use values::Value;
 
-/// What must have been checked at least once by a job of `n` PEs, each name on some PE. `run` counts.
+/// The operations that a job of `n` PEs must have checked at least once, each name on some PE. `run` counts.
 pub const NAMES: &[&str] = &[
     "put",
     "put_nbi",
@@ -91,7 +91,7 @@ pub const NAMES: &[&str] = &[
 pub enum Sizes {
     /// All about every border between algorithms, in place and not, from every root.
     All,
-    /// One of each algorithm. For memory of which another test has run the sizes, and only the way to the PEs is new. A type runs over
+    /// One size of each algorithm. For a heap whose sizes another test has run, and whose transport alone is new. A type runs over
     /// all PEs; a type of each length also runs over every shape of team.
     Few,
 }

@@ -6,12 +6,12 @@ use crate::shapes::Shape;
 use crate::values::Value;
 use nvshmemrs::Pe;
 
-/// The large size in elements: many times what travels with a meeting, not a multiple of anything.
+/// The large size in elements: many times the payload of one meeting, and no multiple of any size.
 pub(crate) const LARGE: usize = 70_001;
 /// Bytes that travel with a meeting; larger collectives use another algorithm.
 const PAYLOAD: usize = 1984;
 
-/// What runs over a team.
+/// The scenarios that run over a team.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) on_stream: bool,
@@ -60,7 +60,7 @@ pub(crate) fn plan<T: Value>(shape: Shape, n: Pe, sizes: Sizes) -> Vec<Row> {
         one_sided: true,
         strides: STRIDES.to_vec(),
     };
-    // A size of each algorithm. Sizes and places do not interact with who is a member, which is what a shape varies.
+    // A size of each algorithm. Sizes and places do not interact with membership, which is all that a shape varies.
     let few = |on_stream, one_sided| Row {
         on_stream,
         sizes: vec![7, border + 1],

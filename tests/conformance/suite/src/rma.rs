@@ -1,4 +1,4 @@
-//! One-sided operations to the right neighbour in the team, and what is beside the elements that they write.
+//! One-sided operations to the right neighbour in the team, and the memory beside the elements that they write.
 
 use crate::context::{Context, PAD, part};
 use crate::values::Value;
@@ -127,7 +127,7 @@ fn put_signal<T: Value>(c: &mut Context<'_, T>, len: usize, op: SignalOp, nbi: b
     let signal = Arc::clone(c.signal);
     let seen = c.run(move |rt| rt.signal_wait(signal.at(1)?, Cmp::Eq, arrives))?;
     assert_eq!(seen, arrives, "{name} [{}]", c.label);
-    // No barrier: who has seen the signal sees the data.
+    // No barrier: a PE that has seen the signal sees the data.
     let expected = c.values(left, len);
     c.expect_dest(name, &expected)?;
     check_signal(c, name, arrives)
@@ -139,7 +139,7 @@ fn signal<T: Value>(c: &mut Context<'_, T>) -> Result<()> {
     let signal = Arc::clone(c.signal);
     c.queue(move |rt| rt.signal_op(signal.at(1)?, me as u64 + 3, SignalOp::Add, right))?;
     c.barrier()?;
-    // It wraps around.
+    // The signal's sum wraps around.
     check_signal(c, "signal add", left as u64 + 2)?;
     let signal = Arc::clone(c.signal);
     c.queue(move |rt| rt.signal_op(signal.at(1)?, me as u64 + 3, SignalOp::Set, right))?;
@@ -199,7 +199,7 @@ pub(crate) fn strided<T: Value>(
     };
     let (right, left, me) = (c.right(), c.left(), c.rt.my_pe());
     let (to, from) = (span(dst, block, count), span(sst, block, count));
-    // What dest becomes, given the source.
+    // The expected contents of dest, given the source.
     let model = |source: &[T], mut dest: Vec<T>| -> Vec<T> {
         for index in 0..count {
             let (to, from) = (at(dst, index, count), at(sst, index, count));

@@ -1,4 +1,4 @@
-//! The scenarios that every element type has, with their arguments: what a program that draws them by lot asks for.
+//! The scenarios that every element type has, with their arguments, for a program that draws them by lot.
 
 use crate::context::Context;
 use crate::reductions::Kind;
@@ -68,7 +68,7 @@ pub enum Scenario {
     Fold {
         /// Which one.
         kind: Kind,
-        /// With which operation; one that the type has.
+        /// The reduction's operation, which the type must have.
         op: Op,
         /// Elements of the result.
         len: usize,

@@ -59,7 +59,7 @@ pub enum Shape {
     },
     /// `size` PEs in an order that follows from `seed`, by unique id.
     Listed {
-        /// What the order follows from.
+        /// The seed of the order.
         seed: u64,
         /// How many.
         size: Pe,
@@ -201,7 +201,7 @@ fn listed(seed: u64, size: Pe, n: Pe) -> Vec<Pe> {
     order
 }
 
-/// Makes the shape's teams; the one that this PE is in, if any. Collective over the job.
+/// Creates the shape's teams; returns this PE's team, if any. Collective over the job.
 pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let config = || Ok(TeamConfig::default());
@@ -215,7 +215,7 @@ pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
         Shape::SameMypeNode => Some(Team::SAME_MYPE_NODE),
         Shape::SameGpu => Some(Team::SAME_GPU),
         Shape::GpuLeaders => {
-            // Who is none is told so, and no more.
+            // A PE that is no leader gets -1 for its number and the team's size, and an error from a barrier.
             let mine = rt.team_my_pe(Team::GPU_LEADERS)?;
             if mine < 0 {
                 assert_eq!(rt.team_n_pes(Team::GPU_LEADERS)?, -1);
@@ -346,7 +346,7 @@ fn init_listed(rt: &Runtime, order: &[Pe]) -> Result<Option<Team>> {
     Ok(team)
 }
 
-/// What the library says about a team against what the model knows.
+/// Compares the library's view of a team with the model's.
 fn check(rt: &Runtime, shape: Shape, team: Team, pes: &[Pe]) -> Result<()> {
     let me = pes
         .iter()
@@ -378,7 +378,7 @@ fn check(rt: &Runtime, shape: Shape, team: Team, pes: &[Pe]) -> Result<()> {
     Ok(())
 }
 
-/// Destroys what `make` made; afterwards the handle names nothing.
+/// Destroys the team that `make` created; afterwards the handle is invalid.
 pub fn destroy(rt: &Runtime, made: Made) -> Result<()> {
     for &team in made.made.iter().rev() {
         rt.team_destroy(team)?;

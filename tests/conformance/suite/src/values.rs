@@ -15,19 +15,19 @@ pub fn seed(case: u64, pe: i32, index: usize) -> u64 {
 
 /// An element type as the suite sees it.
 pub trait Value: Element + Send + Sync + Debug {
-    /// What a fold keeps: the type itself, or `f32` for 16-bit floating point, which is rounded once at the end.
+    /// The accumulator's type in a fold: the type itself, or `f32` for 16-bit floating point, which is rounded once at the end.
     type Wide: Copy;
     /// The reductions that the type has.
     const OPS: &'static [Op];
     /// A value, now and then a special one.
     fn sample(seed: u64) -> Self;
-    /// To what a fold keeps.
+    /// Converts to the accumulator's type.
     fn wide(self) -> Self::Wide;
-    /// And back.
+    /// Converts back from the accumulator's type.
     fn narrow(wide: Self::Wide) -> Self;
     /// One step of a fold.
     fn combine(op: Op, left: Self::Wide, right: Self::Wide) -> Self::Wide;
-    /// What changes nothing.
+    /// The identity element of the reduction.
     fn identity(op: Op) -> Self::Wide;
     /// Same bits; any NaN equals any other, because the model's own bits of a NaN are the compiler's choice.
     fn same(self, other: Self) -> bool;

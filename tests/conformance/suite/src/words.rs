@@ -1,12 +1,12 @@
-//! Atomics on the right neighbour's word, and waits for what the left one writes.
+//! Atomics on the right neighbour's word, and waits for the left neighbour's updates.
 
 use crate::context::{Context, PAD};
 use crate::values::Value;
 use nvshmemrs::{AtomicElement, AtomicInteger, Cmp, Pe, Result, Runtime, SymElement, WaitElement};
 use std::sync::Arc;
 
-/// Sets the neighbour's word to `start`, lets `operation` work on it, and checks what it gives, what the word is then on its own PE, and
-/// what lies beside it.
+/// Sets the neighbour's word to `start`, applies `operation` to it, and checks the result, the word's new value on its own PE, and
+/// the words beside it.
 fn step<T: Value>(
     c: &mut Context<'_, T>,
     name: &'static str,
@@ -75,7 +75,7 @@ macro_rules! waits {
 }
 waits!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
-/// What all words have.
+/// The atomic operations that all word types have.
 fn any<T: Value + AtomicElement>(c: &mut Context<'_, T>, sum: fn(T, T) -> T) -> Result<()> {
     // The same on every member: number 0's.
     let (a, b) = (c.value(-1, 0), c.value(-1, 1));
@@ -97,7 +97,7 @@ fn any<T: Value + AtomicElement>(c: &mut Context<'_, T>, sum: fn(T, T) -> T) -> 
     })
 }
 
-/// What only integers have. `bits` is and, or, xor and one more than, on the model's side.
+/// The atomic operations that only integers have. `bits` are the model's and, or, xor and increment.
 fn integers<T: Value + AtomicInteger>(
     c: &mut Context<'_, T>,
     bits: [fn(T, T) -> T; 4],

@@ -1,11 +1,11 @@
-//! The board: one slot, whose thread publishes one wait after another while somebody reads.
+//! The board: one slot, whose thread publishes one wait after another while another thread reads.
 
 use super::super::job::board::Board;
 use super::super::job::{Operation, Published, Target, Wait, job};
 use super::super::sync::spawn;
 use std::sync::Arc;
 
-/// What is reported belongs together: one wait's operation, team and epoch.
+/// A reported operation, team and epoch always belong to the same wait.
 pub(crate) fn a_report_is_never_a_mixture(waits: u64) {
     let pe = job(1, 0).remove(0);
     let control = Arc::clone(&pe.control);

@@ -1,4 +1,4 @@
-//! The doorbell: a waiter that sleeps, and whoever makes true what it waits for.
+//! The doorbell: a waiter that sleeps, and a thread that fulfils its condition.
 
 use super::super::job::{
     Cmp, Dtype, Inner, Operation, Published, SymRange, Target, Wait, futex, job, ring_team,

@@ -1,11 +1,11 @@
-//! Deaths: who is gone, who was first, and what those who wait make of it.
+//! Deaths: which PEs have died, which PE died first, and the errors of the waiting PEs.
 
 use super::super::job::{Error, Inner, Operation, Pe, State, all_are, job, mark_gone};
 use super::super::sync::Ordering::Acquire;
 use super::super::sync::{spawn, yield_now};
 use std::sync::Arc;
 
-/// Two watchdogs mark two PEs; whoever learns of a death is told a PE that is dead, and everybody learns of it.
+/// Two watchdogs mark two PEs dead; every PE learns of the death, and the PE that is named to it is dead.
 pub(crate) fn the_one_named_is_dead() {
     let pes = job(3, 0);
     let control = Arc::clone(&pes[0].control);
@@ -34,7 +34,7 @@ pub(crate) fn the_one_named_is_dead() {
     assert!(control.header().gone.load(Acquire) >= 1);
 }
 
-/// A PE ends inside finalize, or just before, while another one waits there: the wait ends either way.
+/// A PE ends inside finalize, or just before, while another PE waits there: the wait ends either way.
 pub(crate) fn a_death_around_finalize_strands_nobody() {
     let pes = job(2, 0);
     let (waiter, dying) = (Arc::clone(&pes[0]), Arc::clone(&pes[1]));

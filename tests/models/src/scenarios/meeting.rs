@@ -77,8 +77,8 @@ pub(crate) fn an_error_of_one_is_an_error_of_all(members: Pe) {
     });
 }
 
-/// The last member has a deadline that may pass, and then leaves: nobody waits for ever, whoever sees all others arrive succeeds, and
-/// whoever does not learns who left.
+/// The last member has a deadline that may pass, and then leaves: nobody waits for ever, a member that sees all others arrive succeeds, and
+/// any other member learns which member left.
 pub(crate) fn a_member_that_leaves_strands_nobody(members: Pe) {
     let mut pes = job(members, 0);
     let last = Arc::get_mut(&mut pes[members as usize - 1]).expect("the job is not shared yet");

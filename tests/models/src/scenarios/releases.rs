@@ -77,7 +77,7 @@ pub(crate) fn all_free_the_same(n_pes: i32, blocks: usize) {
     );
 }
 
-/// A PE may not free what another one still uses.
+/// A PE may not free memory that another PE still uses.
 pub(crate) fn nothing_is_freed_before_all_have_released() {
     let pes = job(2, 1);
     let (first, second) = (Arc::clone(&pes[0]), Arc::clone(&pes[1]));
@@ -97,7 +97,7 @@ pub(crate) fn nothing_is_freed_before_all_have_released() {
     assert_eq!(first.heap.lock().freed, [0]);
 }
 
-/// A round that fails frees nothing; the next one frees what it would have.
+/// A round that fails frees nothing; the next round frees the memory that was left.
 pub(crate) fn a_failed_round_frees_nothing() {
     let pes = job(2, 1);
     let (first, second) = (Arc::clone(&pes[0]), Arc::clone(&pes[1]));

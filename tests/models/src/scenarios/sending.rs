@@ -1,4 +1,4 @@
-//! What is to be sent to other hosts: whoever adds a record sees to it that it leaves, or that another thread lets it leave.
+//! Records for other hosts: the thread that adds a record ensures that this thread or another thread sends the record.
 
 use super::super::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::super::sync::{AtomicBool, AtomicU64, Mutex, spawn};
@@ -9,14 +9,14 @@ type Pe = i32;
 
 include!(concat!(env!("OUT_DIR"), "/sending.rs"));
 
-/// What is to be sent to a PE: how much, and whether it is queued.
+/// The records to send to a PE: their number, and whether the PE is queued.
 #[derive(Default)]
 struct PeerState {
     queue: Mutex<u64>,
     queued: AtomicBool,
 }
 
-/// The lock of the engine, and how much has left. Whoever tries loom's own Mutex waits for it if another thread takes it meanwhile.
+/// The lock of the engine, and the number of sent records. `try_lock` of loom's own Mutex blocks if another thread takes it meanwhile.
 #[derive(Default)]
 struct Engine {
     held: AtomicBool,

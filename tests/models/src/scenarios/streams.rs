@@ -33,7 +33,7 @@ pub(crate) fn jobs_run_in_order() {
     stream.end();
 }
 
-/// What a job wrote is there after synchronize, of the stream or of an event behind the job.
+/// A job's stores are visible after synchronize, of the stream or of an event behind the job.
 pub(crate) fn what_a_job_wrote_is_seen(by_event: bool) {
     let pe = job(1, 0).remove(0);
     let (stream, event) = (Stream::new(&pe), Event::new(&pe));
@@ -54,7 +54,7 @@ pub(crate) fn what_a_job_wrote_is_seen(by_event: bool) {
     stream.end();
 }
 
-/// What a stream did before an event is there for the stream that waits for it, and for whoever synchronizes it.
+/// A stream's stores before an event are visible to a stream that waits for the event, and to a thread that synchronizes the event.
 pub(crate) fn events_order_streams() {
     let pe = job(1, 0).remove(0);
     let (first, second) = (Stream::new(&pe), Stream::new(&pe));
@@ -114,7 +114,7 @@ pub(crate) fn threads_share_a_stream() {
         .end();
 }
 
-/// A runtime that ends without finalize forgets what has not begun; whoever waits for it goes on.
+/// A runtime that ends without finalize drops the jobs that have not begun; a thread that waits for them goes on.
 pub(crate) fn an_abandoned_stream_strands_nobody() {
     let pe = job(1, 0).remove(0);
     let stream = Arc::new(Stream::new(&pe));

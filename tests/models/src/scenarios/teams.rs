@@ -123,7 +123,7 @@ pub(crate) fn ids_bring_members_together(n_pes: Pe, ids: u64) {
                 unique_id,
                 num_contexts: 0,
             };
-            // Another number each time, so that what an earlier one left is wrong.
+            // Another number each time, so that values left by an earlier team are wrong.
             let member = (pe.my_pe + unique_id as Pe) % n_pes;
             pe.team_init(config, n_pes, Ok(member)).expect("all come")
         };
