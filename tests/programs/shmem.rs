@@ -361,7 +361,8 @@ fn finalize_tells_that_the_checker_has_found_something() {
     let output = run(launcher(2, &["--check"]).args(words), HANG);
     output
         .assert_code(1)
-        .assert_stderr("two PEs write to one place: shmem_long_p at ")
+        .assert_stderr("two PEs write to one place: nothing orders the shmem_long_p of PE ")
+        .assert_stderr("writes 8 bytes: shmem_long_p at ")
         .assert_stderr("shmem_finalize at ");
     for wrong in ["is not live", "nvshmemrs_global_exit"] {
         assert!(!output.stderr.contains(wrong), "{}", output.describe());
