@@ -209,19 +209,21 @@ fn nothing_is_left_to_luck() {
         let words = program.words(false);
         let n_pes = program.header.n_pes.unwrap_or(2);
         type Job<'a> = &'a (dyn Fn(&str) -> Command + Sync);
-        let jobs: [(&str, Job<'_>); 3] = [
-            ("on all cores", &|seed| under_check(n_pes, seed, &words)),
-            ("on one core", &|seed| {
+        let jobs: [(&str, Duration, Job<'_>); 3] = [
+            ("on all cores", HANG, &|seed| {
+                under_check(n_pes, seed, &words)
+            }),
+            ("on one core", HANG, &|seed| {
                 on_cores("0", &under_check(n_pes, seed, &words))
             }),
-            ("on two hosts", &|seed| {
+            ("on two hosts", HANG * 3, &|seed| {
                 hosts::on_two_hosts(n_pes, seed, &words)
             }),
         ];
-        for (place, job) in jobs {
+        for (place, limit, job) in jobs {
             let is_found = |seed: usize| {
                 let mut command = job(&seed.to_string());
-                let found = findings(&run(&mut command, HANG).stderr);
+                let found = findings(&run(&mut command, limit).stderr);
                 (program.header.expected.iter())
                     .all(|expected| found.iter().any(|finding| expected.is(finding)))
             };

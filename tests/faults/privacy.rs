@@ -94,7 +94,7 @@ fn leaking(pid: u32) -> Vec<String> {
         let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default();
         let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
         let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-        // A process that has ended by now does not count.
+        // A descriptor that is closed by now does not leak.
         flags.is_none_or(|flags| flags & 0o2_000_000 != 0)
     };
     links(format!("/proc/{pid}/fd"))

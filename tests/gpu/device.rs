@@ -134,7 +134,7 @@ fn pes_that_share_a_gpu_have_teams() {
     }
 }
 
-/// The state for the program's kernels, in GPU memory; `state.rs` has the same for host memory.
+/// The state for the program's kernels, in GPU memory; `device_state.rs` has the same for host memory.
 #[test]
 fn kernels_find_the_job_and_its_teams_in_gpu_memory() {
     let program = compile_c(&program("device_state.c"));

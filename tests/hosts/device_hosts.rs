@@ -195,7 +195,7 @@ fn a_gpu_that_is_held_up_holds_up_no_signs_of_life() {
     );
 }
 
-/// A collective and the operations of a stream end, which wait for it.
+/// PE 1 dies. The other PEs wait for it in a barrier and in a stream; both waits end with an error that names PE 1.
 #[test]
 fn a_pe_that_dies_is_named() {
     let program = compile_c(&program("device_hosts.c"));

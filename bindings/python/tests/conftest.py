@@ -50,10 +50,14 @@ def program(name: str) -> str:
 
 
 def finished(
-    *command: str, base: Optional[Mapping[str, str]] = None, apart: bool = False, **environment: str
+    *command: str,
+    base: Optional[Mapping[str, str]] = None,
+    apart: bool = False,
+    limit: float = 120,
+    **environment: str,
 ) -> "subprocess.CompletedProcess[str]":
     """Runs a command to its end, in an environment that begins with `base` or with ours. Its output has
-    both streams, unless they are kept `apart`.
+    both streams, unless they are kept `apart`. A command that takes more than `limit` seconds is hung.
     """
     return subprocess.run(
         command,
@@ -61,19 +65,19 @@ def finished(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if apart else subprocess.STDOUT,
         text=True,
-        timeout=600,
+        timeout=limit,
     )
 
 
 def run(*command: str, expected: int = 0, **named: Any) -> str:
-    """The output of a command that ends with status `expected`; `named` as `finished` takes it."""
+    """The output of a command that ends with status `expected`; `named` is passed to `finished`."""
     done = finished(*command, **named)
     assert done.returncode == expected, done.stdout
     return done.stdout
 
 
 def run_job(n: int, *command: str, check: bool = False, **named: Any) -> str:
-    """What the PEs of a job print, with `named` as `run` takes it; `check` is for the checker."""
+    """The output of a job's PEs; `named` is passed to `run`, and `check` turns the checker on."""
     launcher = shutil.which("nvshmemrs-run")
     assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
     return run(launcher, *["--check"] * check, "-n", str(n), "--", *command, **named)

@@ -21,20 +21,21 @@ INTERPRETED = {"TRITON_INTERPRET": "1", "NVSHMEMRS_MEMORY": "host"}
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_plain_forms_follow_the_formulas(n: int) -> None:
-    out = run_job(n, sys.executable, program("fused_operations.py"), TRITON_INTERPRET="0")
+    out = run_job(n, sys.executable, program("fused_operations.py"), limit=300, TRITON_INTERPRET="0")
     for part in PARTS:
         assert out.count(f"fused ok: {part}, PE ") == n, out
 
 
 def test_plain_forms_under_the_checker() -> None:
-    out = run_job(2, sys.executable, program("fused_operations.py"), "norm", "product", check=True)
+    words = sys.executable, program("fused_operations.py"), "norm", "product"
+    out = run_job(2, *words, check=True, limit=300)
     assert "the checker found nothing" in out, out
 
 
 @pytest.mark.parametrize("part, n", [("norm", 2), ("experts", 2), ("product", 3), ("teams", 3)])
 def test_kernels_follow_the_formulas(part: str, n: int) -> None:
     pytest.importorskip("triton")
-    out = run_job(n, sys.executable, program("fused_operations.py"), part, **INTERPRETED)
+    out = run_job(n, sys.executable, program("fused_operations.py"), part, limit=300, **INTERPRETED)
     assert out.count(f"fused ok: {part}, PE ") == n, out
 
 
@@ -53,7 +54,7 @@ def test_kernels_compile_for_gpus(tmp_path: Path) -> None:
     source = program("fused_compiled.py")
 
     def compiled() -> str:
-        return run(sys.executable, source, "80", "90", **environment)
+        return run(sys.executable, source, "80", "90", limit=600, **environment)
 
     for line in kept("fused-compiled", [Path(source)], ["triton"], compiled).splitlines():
         name, _, notes = line.partition(": ")

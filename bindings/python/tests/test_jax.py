@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict
 
+import numpy as np
 import pytest
 from conftest import program, run, run_job
 
@@ -26,7 +27,7 @@ HOST = {"JAX_PLATFORMS": "cpu", "NVSHMEMRS_MEMORY": "host"}
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_every_operation(n: int) -> None:
-    printed = run_job(n, sys.executable, program("jax_calls.py"), **HOST)
+    printed = run_job(n, sys.executable, program("jax_calls.py"), limit=300, **HOST)
     assert printed.count("ok\n") == n and printed.count("jax ok: ") == 9 * n, printed
 
 
@@ -35,7 +36,7 @@ def test_the_pes_may_be_the_processes_of_jax_distributed() -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     words = (program("jax_calls.py"), "shards", f"distributed={port}")
-    printed = run_job(2, sys.executable, *words, **HOST)
+    printed = run_job(2, sys.executable, *words, limit=300, **HOST)
     assert printed.count("jax ok: shards") == 2, printed
 
 
@@ -89,6 +90,11 @@ def test_wrong_arguments_are_told_by_their_names() -> None:
         "number": "NvshmemInvalid: x is a float: pass an array",
         "symmetric operand": r"NvshmemInvalid: x is a SymmetricArray: .*load\(x, token\)",
         "narrow operand": "NvshmemInvalid: x: an array of float64 .*jax_enable_x64",
+        "key": r"NvshmemInvalid: x is an array of random keys: pass jax.random.key_data\(x\)",
+        "traced key": r"NvshmemInvalid: x is an array of random keys",
+        "objects": r"NvshmemInvalid: x has dtype object, .*x.astype\('float32'\)",
+        "dates": r"NvshmemInvalid: x has dtype datetime64\[s\]",
+        "long double": "NvshmemInvalid: x has dtype float128",
         "op": "NvshmemInvalid: op='mean'",
         "parts": r"NvshmemInvalid: x has shape \(\)",
         "root": "NvshmemInvalid: root=1: the team has members 0 to 0",
@@ -100,11 +106,26 @@ def test_wrong_arguments_are_told_by_their_names() -> None:
         "a value": "TypeError: .*SymmetricArray",
         "part": "NvshmemInvalid: slice.* elements that follow each other",
         "elements": "NvshmemInvalid: dtype='datetime64",
+        "long elements": "NvshmemInvalid: dtype=.*longdouble.*JAX has no such elements",
         "float8": "NotSupportedError: x has dtype float8_e4m3",
         "start again": "NvshmemInvalid: start was called already: call stop first",
         "device": r"NvshmemInvalid: x is on .*, and this PE's device is CudaDevice\(id=1\)",
     }.items():
         assert re.match(words, found[name]), f"{name}: {found[name]}"
+
+
+def test_an_argument_of_a_kernel_is_told_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = ((4,), np.dtype("float32"))
+    found = _mosaic.Buffers(b"", [0], [shape], {}, [])
+    monkeypatch.setattr(_mosaic, "lowered", lambda *_: found)
+    monkeypatch.setattr(_mosaic, "_compiled", lambda _: (0, 0))
+    kernel = _mosaic.Kernel(None, (shape,))
+    for given, words in (
+        ([1.0], r"pass an array, such as jax.numpy.asarray\(arguments\[0\]\)"),
+        (np.ones(3, "float32"), r"arguments\[0\] is float32\[3\], .* made for float32\[4\]"),
+    ):
+        with pytest.raises(nvshmem.NvshmemInvalid, match=words):
+            kernel(given, token=None)
 
 
 def test_an_order_that_tokens_do_not_give_is_told() -> None:
@@ -199,7 +220,7 @@ def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
         nvshmem.find_device_bitcode_library()
     except nvshmem.NotSupportedError as error:
         pytest.skip(str(error))
-    printed = run(sys.executable, program("jax_pallas.py"), "lower", str(n), **HOST)
+    printed = run(sys.executable, program("jax_pallas.py"), "lower", str(n), limit=300, **HOST)
     assert printed.count("pallas ok: ") == 2, printed
     for words in (
         "has 0 kernels of Mosaic's",

@@ -19,7 +19,7 @@ HANG = 120
 def run(n: int, name: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program with nvshmemrs-run; every PE must end well and print `ok`."""
     command = ["nvshmemrs-run", "-n", str(n), "--", sys.executable, program(name), *arguments]
-    done = finished(*command, apart=True, **variables)
+    done = finished(*command, apart=True, limit=HANG, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok\n") == n, done.stdout + done.stderr
     return done

@@ -47,7 +47,7 @@ COLLECTIVE = [
 
 def launched(n: int, *command: str, python: bool = True, **named: Any) -> str:
     words = [*[sys.executable] * python, *command]
-    return run_job(n, *words, NUMBA_ENABLE_CUDASIM="1", **named)
+    return run_job(n, *words, limit=300, NUMBA_ENABLE_CUDASIM="1", **named)
 
 
 def test_all_names_of_nvshmem4py_are_there() -> None:
@@ -91,7 +91,7 @@ def test_rows_of_the_table_have_their_operands() -> None:
 
 
 def test_every_function_compiles_for_gpus() -> None:
-    out = run(sys.executable, program("numba_compile.py"), NUMBA_ENABLE_CUDASIM="0")
+    out = run(sys.executable, program("numba_compile.py"), limit=600, NUMBA_ENABLE_CUDASIM="0")
     assert "numba ok: " in out, out
 
 
@@ -139,7 +139,8 @@ def test_rounds_of_reductions_in_place_are_those_of_cuda(tmp_path: Path) -> None
 
 def checked(scenario: str, expected: int, seed: int = 5) -> str:
     words = sys.executable, program("numba_checked.py"), scenario
-    return run_job(2, *words, check=True, expected=expected, NVSHMEMRS_CHECK_SEED=str(seed))
+    named = {"NVSHMEMRS_CHECK_SEED": str(seed)}
+    return run_job(2, *words, check=True, expected=expected, limit=300, **named)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -176,7 +177,7 @@ def test_the_checker_finds_what_kernels_forget(
 def watched(which: str, expected: int, **named: str) -> str:
     """What two PEs with the kernels of numba_watched.py print under the checker."""
     words = sys.executable, program("numba_watched.py"), which
-    return run_job(2, *words, check=True, expected=expected, **named)
+    return run_job(2, *words, check=True, expected=expected, limit=300, **named)
 
 
 # Of six kernels: an operation of the finding, and the place of its call; then the other one.

@@ -22,12 +22,12 @@ PARTS = ("rma", "amo", "waits", "order", "collectives", "reductions")
 
 
 def python(*words: str, **named: Any) -> str:
-    return run(sys.executable, "-W", "ignore", *words, **named)
+    return run(sys.executable, "-W", "ignore", *words, limit=600, **named)
 
 
 def interpreted(base: Dict[str, str], n: int, folder: Path, *parts: str) -> str:
     words = sys.executable, "-W", "ignore", program("numba_interpreted.py"), str(folder), *parts
-    return run_job(n, *words, base=base, NVSHMEMRS_MEMORY="device")
+    return run_job(n, *words, base=base, limit=300, NVSHMEMRS_MEMORY="device")
 
 
 @pytest.fixture(scope="module")

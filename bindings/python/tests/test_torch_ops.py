@@ -57,7 +57,7 @@ def package(tmp_path: Path) -> Path:
 def run(package: Path, n: int, python: str, *command: str, check: bool = False, fails: int = 0) -> str:
     """The output of a job."""
     found = {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
-    return run_job(n, python, *command, check=check, expected=fails, **found)
+    return run_job(n, python, *command, check=check, expected=fails, limit=300, **found)
 
 
 def every_part(package: Path, n: int, python: str, file: str, parts: List[str]) -> None:

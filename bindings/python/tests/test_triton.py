@@ -31,7 +31,7 @@ def launched(
     assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
     # After one PE has failed, the others have time to say what they saw, on a busy machine, too.
     job = [launcher, "--grace", "60", "-n", str(n), "--", command]
-    return finished(*job, *arguments, **INTERPRETED, **environment)
+    return finished(*job, *arguments, limit=200, **INTERPRETED, **environment)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -110,8 +110,8 @@ def test_a_wrong_collective_ends_the_waits_of_the_others() -> None:
 
 
 def checked(expected: int, *command: str, seed: int = 5) -> str:
-    words = sys.executable, *command
-    return run_job(2, *words, check=True, expected=expected, NVSHMEMRS_CHECK_SEED=str(seed))
+    words, named = (sys.executable, *command), {"NVSHMEMRS_CHECK_SEED": str(seed)}
+    return run_job(2, *words, check=True, expected=expected, limit=300, **named)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -166,7 +166,8 @@ def compiled(*targets: str, **more: str) -> "Dict[str, str]":
     """
     environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
     command = [sys.executable, program("triton_compiled.py"), *targets]
-    done = finished(*command, base=environment, apart=True, TRITON_DEFAULT_FP_FUSION="0", **more)
+    more["TRITON_DEFAULT_FP_FUSION"] = "0"
+    done = finished(*command, base=environment, apart=True, limit=400, **more)
     assert done.returncode == 0, done.stderr[-4000:]
     return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
 

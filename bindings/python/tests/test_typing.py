@@ -46,7 +46,7 @@ KERNELS += [
 
 def run(*command: str, **environment: str) -> str:
     # There are errors, those of wrong.py.
-    return conftest.run(sys.executable, "-m", *command, expected=1, **environment)
+    return conftest.run(sys.executable, "-m", *command, expected=1, limit=600, **environment)
 
 
 def check(found: List[Tuple[str, int, str]]) -> None:

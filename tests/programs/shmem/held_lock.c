@@ -1,4 +1,4 @@
-/* PE 0 never releases a lock that the others want, in the order of their numbers; the argument selects how PE 0 ends. */
+/* PEs hold locks that are never released. The argument chooses the scenario: sleep, barrier, crossed or thread. */
 
 #include "common.h"
 

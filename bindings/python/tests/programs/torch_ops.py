@@ -318,7 +318,14 @@ def refused():
         raises("op='max' has none", nt.all_reduce, wants, "max")
     raises("has a reserve: call release_reserve first", nt.reserve)
     raises("a reserve has 512 bytes", nt.reserve, 5, kind=nvshmem.NvshmemInvalid)
-    raises("pass a team's name or handle, a ProcessGroup", nt.register_group, None)
+    raises("pass a team's name or handle, a ProcessGroup", nt.group_name, None)
+    for group in (None, "nonsense", "TEAM_INVALID", -1, 1 << 40):
+        raises("pass a ProcessGroup or a DeviceMesh", nt.register_group, group)
+    raises("pass the name that register_group returned, a ProcessGroup", nt.unregister_group, 0)
+    for group in ("nonsense", "TEAM_WORLD", "torch:gone"):
+        raises(f"group='{group}' is no name of a team that register_group made", nt.unregister_group, group)
+    for group in ("WORLD", 0):
+        raises(f"group={group!r} is a team already", nt.register_group, group)
     raises("group='TEAM_WORLD' is a team already: pass it to operations", nt.register_group, "TEAM_WORLD")
     raises("no team of this PE has that handle", nt.group_name, 1 << 40)
     nt.release_reserve()
@@ -388,6 +395,8 @@ def groups():
         nt.release_reserve(pair)
         nt.unregister_group(pair)
         raises("that was not registered", nt.group_name, pair)
+        nt.unregister_group(nt.register_group(pair))
+        raises("that was not registered", nt.unregister_group, pair)
     if VERSION >= (2, 4):
         mesh = dist.device_mesh.init_device_mesh("cpu", (N // 2, 2) if N % 2 == 0 else (1, N), mesh_dim_names=("dp", "tp"))
         raises("pass mesh_dim", nt.register_group, mesh)

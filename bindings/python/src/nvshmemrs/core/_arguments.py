@@ -10,7 +10,7 @@ import enum
 import math
 import numbers
 import operator
-from typing import Any, NoReturn, Tuple, Type
+from typing import Any, Dict, NoReturn, Tuple, Type
 
 import numpy as np
 
@@ -187,9 +187,14 @@ def pe_of(remote_pe: Any, pe: Any, name: str = "remote_pe") -> int:
     return number
 
 
+def teams() -> Dict[str, int]:
+    """The teams that a PE may be a member of, by name."""
+    return {name: team for name, team in Teams.items() if name not in _NO_TEAMS}
+
+
 def team_names() -> str:
-    """The names of the teams that a PE may be a member of, for an error."""
-    return ", ".join(name for name in Teams if name not in _NO_TEAMS)
+    """Their names, for an error."""
+    return ", ".join(teams())
 
 
 def team_of(value: Any) -> int:

@@ -9,13 +9,19 @@ import ctypes
 import hashlib
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from .._arguments import shown, team_names, team_of
+import numpy as np
+
+from .._arguments import shown, team_names, team_of, teams
 from .._job import check, job, lib, live
 from ..collective import team_size
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..teams import TeamConfig, team_destroy, team_init, team_translate_pe
 
 __all__ = ["group_name", "register_group", "unregister_group"]
+
+
+# Of the names of teams that register_group makes.
+_PREFIX = "torch:"
 
 
 class Group(NamedTuple):
@@ -82,7 +88,8 @@ def group_name(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> str:
             if handle == int(group):
                 return name
         raise NvshmemInvalid(f"group={group}: no team of this PE has that handle")
-    name = _torch_name(_process_group(group, mesh_dim))
+    known = "a team's name or handle, a ProcessGroup, or a DeviceMesh"
+    name = _torch_name(_process_group(group, mesh_dim, known))
     if name not in Teams:
         raise NvshmemInvalid(
             f"group is {shown(group)} that was not registered: call register_group(group) once, on "
@@ -97,9 +104,13 @@ def register_group(group: Any, mesh_dim: Any = None) -> str:
     Collective over the group's members. A group that was registered before only gives its name. The
     team's members have the numbers of the group's ranks. Call it outside of compiled functions.
     """
-    found = _process_group(group, mesh_dim)
     if not job.runtime:
         raise NotInitializedError("register_group: this process is not a PE; call init first")
+    if _is_team(group):
+        raise NvshmemInvalid(
+            f"group={group!r} is a team already: pass it to operations without register_group"
+        )
+    found = _process_group(group, mesh_dim, "a ProcessGroup or a DeviceMesh")
     name = _torch_name(found)
     if name in Teams:
         return name
@@ -121,12 +132,30 @@ def register_group(group: Any, mesh_dim: Any = None) -> str:
 
 
 def unregister_group(group: Any, mesh_dim: Any = None) -> None:
-    """Destroys the team that ``register_group`` made. Collective over the group's members."""
-    team_destroy(group_name(_process_group(group, mesh_dim)))
+    """Destroys the team that ``register_group`` made of `group`, or whose name it returned.
+
+    Collective over the group's members.
+    """
+    if isinstance(group, str) and mesh_dim is None:
+        name = group
+        if not name.startswith(_PREFIX) or name not in Teams:
+            raise NvshmemInvalid(f"group={group!r} is no name of a team that register_group made")
+    else:
+        known = "the name that register_group returned, a ProcessGroup, or a DeviceMesh"
+        name = group_name(_process_group(group, mesh_dim, known))
+    team_destroy(name)
 
 
-def _process_group(group: Any, mesh_dim: Any) -> Any:
-    """The ProcessGroup that was passed, or that of a mesh's dimension."""
+def _is_team(group: Any) -> bool:
+    """Whether this is the name or the handle of a team of this PE."""
+    found = teams()
+    if isinstance(group, str):
+        return group in found or f"TEAM_{group}" in found
+    return isinstance(group, (int, np.integer)) and int(group) in found.values()
+
+
+def _process_group(group: Any, mesh_dim: Any, known: str) -> Any:
+    """The ProcessGroup that was passed, or that of a mesh's dimension. The caller takes `known`."""
     if hasattr(group, "get_group") and hasattr(group, "mesh"):
         if mesh_dim is None and group.mesh.dim() > 1:
             names = getattr(group, "mesh_dim_names", None)
@@ -136,14 +165,8 @@ def _process_group(group: Any, mesh_dim: Any) -> Any:
         return group.get_group(0 if mesh_dim is None else mesh_dim)
     if mesh_dim is not None:
         raise NvshmemInvalid(f"mesh_dim={mesh_dim!r} goes with a DeviceMesh, not with {shown(group)}")
-    if isinstance(group, str) or hasattr(group, "__index__"):
-        raise NvshmemInvalid(
-            f"group={group!r} is a team already: pass it to operations without register_group"
-        )
     if group is None or not (hasattr(group, "rank") and hasattr(group, "size")):
-        raise NvshmemInvalid(
-            f"group is {shown(group)}: pass a team's name or handle, a ProcessGroup, or a DeviceMesh"
-        )
+        raise NvshmemInvalid(f"group is {shown(group)}: pass {known}")
     return group
 
 
@@ -155,7 +178,7 @@ def _torch_name(group: Any) -> str:
     name: Optional[str] = getattr(group, "group_name", None)
     if name is None or group in known:
         name = known.get(group, name)
-    return f"torch:{name}"
+    return _PREFIX + str(name)
 
 
 def _ranks(group: Any) -> List[int]:

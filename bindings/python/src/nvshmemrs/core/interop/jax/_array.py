@@ -116,7 +116,7 @@ def array(shape: Any, dtype: Any = "float32") -> SymmetricArray:
     try:
         _setup.started()
         kind = numpy_dtype(dtype)
-        if kind.kind in "SUmM" or kind.names is not None:
+        if not is_of_jax(_setup.import_jax(), kind):
             raise NvshmemInvalid(f"dtype={dtype!r}: JAX has no such elements")
         dims = _common.checked(shape, kind, kind.itemsize, "C")
         _register()
@@ -150,14 +150,23 @@ def symmetric(value: Any, name: str) -> SymmetricArray:
     return value
 
 
+def is_of_jax(jax: Any, dtype: "np.dtype[Any]") -> bool:
+    """Whether JAX has arrays of these elements."""
+    try:
+        jax.typeof(np.empty(0, dtype))
+    except TypeError:
+        return False
+    return True
+
+
 def check_width(jax: Any, array: Any, name: str) -> None:
     """Raises for elements that JAX would make narrower."""
     if array.dtype.itemsize < 8 or array.dtype.kind not in "iufc":
         return
     if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype:
         raise NvshmemInvalid(
-            f"{name}: an array of {array.dtype} is no value of JAX's unless it has 64-bit types: call "
-            'jax.config.update("jax_enable_x64", True)'
+            f"{name}: an array of {array.dtype} is no value of JAX's unless JAX has 64-bit types: "
+            'call jax.config.update("jax_enable_x64", True)'
         )
 
 

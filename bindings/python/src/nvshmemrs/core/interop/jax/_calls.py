@@ -15,7 +15,7 @@ from ...direct import ComparisonType, n_pes
 from ...nvshmem_types import NvshmemInvalid
 from ...rma import SignalOp
 from . import _setup
-from ._array import SymmetricArray, check_width, symmetric
+from ._array import SymmetricArray, check_width, is_of_jax, symmetric
 
 Team = Union[int, str]
 
@@ -268,6 +268,13 @@ def check_operand(x: Any, name: str = "x") -> None:
         raise NvshmemInvalid(f"{name} is a SymmetricArray: pass its contents, from load({name}, token)")
     if not isinstance(x, (jax.Array, np.ndarray, np.generic)):
         raise NvshmemInvalid(f"{name} is {a_kind(x)}: pass an array, such as jax.numpy.asarray({name})")
+    if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+        raise NvshmemInvalid(f"{name} is an array of random keys: pass jax.random.key_data({name})")
+    if not isinstance(x, jax.Array) and not is_of_jax(jax, x.dtype):
+        raise NvshmemInvalid(
+            f"{name} has dtype {x.dtype}, which JAX does not have: convert it, as with "
+            f"{name}.astype('float32')"
+        )
     check_width(jax, x, name)
     if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array):
         return

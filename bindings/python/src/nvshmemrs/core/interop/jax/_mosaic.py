@@ -99,13 +99,13 @@ class Kernel:
             place: Any = self._places[source]
             number = self._arguments[source]
             if number is not None:
-                place = arguments[number]
+                place, name = arguments[number], f"arguments[{number}]"
                 if not isinstance(place, SymmetricArray):
-                    _calls.check_operand(place, f"argument {number}")
+                    _calls.check_operand(place, name)
                 shape, dtype = self._shapes[source]
                 if tuple(place.shape) != shape or np.dtype(place.dtype) != dtype:
                     raise NvshmemInvalid(
-                        f"argument {number} is {place.dtype}{list(place.shape)}, and the kernel was "
+                        f"{name} is {place.dtype}{list(place.shape)}, and the kernel was "
                         f"made for {dtype}{list(shape)}"
                     )
             if isinstance(place, SymmetricArray):
