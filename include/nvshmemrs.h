@@ -1873,11 +1873,12 @@ const char *nvshmemrs_last_error_in(int32_t language);
 
 /// Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling thread. A library
 /// above this one reports the errors that it detects itself by it. As of every failed call, the text is
-/// also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked.
+/// also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked. Of a text of more than
+/// 4096 bytes only these are taken, without a part of a character at their end.
 ///
 /// Local; needs no runtime.
 ///
-/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE if `text` is NULL or `bytes` is more than 4096.
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE if `text` is NULL.
 /// @see OpenSHMEM does not have it.
 NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_error_set(const void *text, size_t bytes);
@@ -1892,8 +1893,8 @@ int32_t nvshmemrs_thread_support(void);
 
 /// Waits until this PE's copy of the element at the symmetric address `ivar` is no longer negative: an
 /// element of a lock that PE `pe` writes, which is ahead of this PE in the lock's queue. Reports of waits
-/// and error texts name the PE, and the PE that holds the lock. Locks of a program or of a library are made
-/// with it, as those of `shmem.h` are.
+/// and error texts name the PE, and the PE that holds the lock. If `pe` is this PE, the writer counts as
+/// unknown. Locks of a program or of a library are made with it, as those of `shmem.h` are.
 ///
 /// Local: only the caller waits; may be queued on a stream.
 ///

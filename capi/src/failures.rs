@@ -1,5 +1,5 @@
 //! Logs failed calls, because a program may ignore their statuses. If `NVSHMEM_DEBUG` is WARN or higher, or the job is checked,
-//! each function and status is logged once, with the line of the program.
+//! each function, by the name in the log, and status is logged once, with the line of the program.
 
 use crate::generated::exports::exports;
 use crate::guard::lock;
@@ -61,12 +61,30 @@ fn caller() -> (Option<i32>, Option<String>) {
     (pe, place.or_else(native))
 }
 
+/// The failures that have been logged: functions and statuses, or texts and 0.
+type Told = BTreeSet<(String, i32)>;
+
+/// The most failures that are remembered. Texts of other libraries may all differ.
+const MOST: usize = 1024;
+
+/// Enters a failure; tells whether it is new. A full set forgets all others, so that they may be logged again.
+fn enter(told: &mut Told, failure: &str, status: i32) -> bool {
+    let failure = (failure.to_string(), status);
+    if told.contains(&failure) {
+        return false;
+    }
+    if told.len() == MOST {
+        told.clear();
+    }
+    told.insert(failure)
+}
+
 /// Whether failures are logged, and this one has not been.
 fn is_new(failure: &str, status: i32) -> bool {
     // Per fork generation: a thread of the parent may hold the parent's lock for ever.
-    static TOLD: [Mutex<BTreeSet<(String, i32)>>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
+    static TOLD: [Mutex<Told>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
     let told = &TOLD[nvshmem_core::fork_generation() as usize % TOLD.len()];
-    is_wanted() && lock(told).insert((failure.to_string(), status))
+    enter(&mut lock(told), failure, status)
 }
 
 /// This PE and its process, for a line of the log.
@@ -79,12 +97,15 @@ fn who(pe: Option<i32>) -> String {
 #[cold]
 pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
     let function = function(body);
-    if ANSWERS.contains(&(function, status)) || !is_new(function, status) {
+    if ANSWERS.contains(&(function, status)) || !is_wanted() {
+        return;
+    }
+    let called = CodeAddress::standard_name();
+    let called = called.as_deref().unwrap_or(function);
+    if !is_new(called, status) {
         return;
     }
     let (pe, place) = caller();
-    let called = CodeAddress::standard_name();
-    let called = called.as_deref().unwrap_or(function);
     let at = place.map_or_else(String::new, |place| format!(" at {place}"));
     let who = who(pe);
     write_stderr(&format!(
@@ -95,7 +116,7 @@ pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
 /// Logs an error that a library above this one has detected; the text names the function and the line.
 #[cold]
 pub(crate) fn tell_other(text: &str) {
-    if is_new(text, 0) {
+    if is_wanted() && is_new(text, 0) {
         let who = who(caller().0);
         write_stderr(&format!("nvshmemrs [{who}] (reported once) {text}\n"));
     }
@@ -103,7 +124,21 @@ pub(crate) fn tell_other(text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::function;
+    use super::*;
+
+    #[test]
+    fn failures_are_new_once_and_the_set_stays_small() {
+        let mut told = Told::new();
+        assert!(enter(&mut told, "shmem_set_lock", 7));
+        assert!(!enter(&mut told, "shmem_set_lock", 7));
+        assert!(enter(&mut told, "shmem_set_lock", 8));
+        assert!(enter(&mut told, "shmem_clear_lock", 7));
+        for number in 0..10 * MOST {
+            let text = format!("error {number}");
+            assert!(enter(&mut told, &text, 0) && !enter(&mut told, &text, 0));
+            assert!(told.len() <= MOST);
+        }
+    }
 
     #[test]
     fn the_function_of_a_closure() {

@@ -76,10 +76,11 @@ pub extern "C" fn nvshmemrs_last_error_in(language: i32) -> *const c_char {
 
 /// Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling thread. A library
 /// above this one reports the errors that it detects itself by it. As of every failed call, the text is also
-/// logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked.
+/// logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked. Of a text of more than 4096
+/// bytes only these are taken, without a part of a character at their end.
 ///
 /// Local; needs no runtime. OpenSHMEM does not have it.
-/// Errors: INVALID_VALUE if `text` is NULL or `bytes` is more than 4096.
+/// Errors: INVALID_VALUE if `text` is NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_error_set(text: *const c_void, bytes: usize) -> i32 {
     guard::status(|| {

@@ -50,6 +50,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
     // Every length of memory is fine to ask about, and so is every address.
     ("is_symmetric", "bytes"),
     ("is_symmetric", "ptr"),
+    // A long text is cut.
+    ("error_set", "bytes"),
     // An invalid size of a pool's allocation is refused by malloc, and on host memory there are no pools; the others are there because
     // torch passes them.
     ("pool_reserve", "bytes"),

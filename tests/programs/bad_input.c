@@ -410,7 +410,6 @@ static void waits(void)
     BAD(INVALID_VALUE, wait_until, value, rt, word, 0, NULL, NVSHMEMRS_DTYPE_UINT64);
     BAD(INVALID_VALUE, wait_until, dtype, rt, word, 0, zeros, NVSHMEMRS_DTYPE_COMPLEXD);
     BAD(INVALID_VALUE, error_set, text, NULL, 4);
-    BAD(INVALID_VALUE, error_set, bytes, zeros, 4097);
     BAD(NOT_SYMMETRIC, lock_wait, ivar, rt, NULL, 0);
     BAD(INVALID_VALUE, lock_wait, ivar, rt, (const int32_t *)((char *)word + 2), 0);
     BAD(PE_RANGE, lock_wait, pe, rt, (const int32_t *)word, n_pes);

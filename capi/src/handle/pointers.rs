@@ -85,7 +85,7 @@ pub(crate) fn read_array<T: Element>(
         .collect())
 }
 
-/// A copy of a text of the caller's, which has no NUL at its end.
+/// A copy of a text of the caller's, which has no NUL at its end: of its first 4096 bytes, up to the end of a character.
 pub(crate) fn read_text(
     argument: &'static str,
     text: *const c_void,
@@ -93,19 +93,15 @@ pub(crate) fn read_text(
 ) -> Result<String> {
     const MOST: usize = 4096;
     check_out(argument, text.cast_mut())?;
-    if bytes > MOST {
-        return Err(Error::InvalidValue {
-            argument: "bytes",
-            value: bytes.to_string(),
-            expected: format!("at most {MOST}"),
-        });
-    }
     let text = text.cast::<u8>();
     // SAFETY: rule 1: not NULL, so valid for reads of `bytes` bytes; any bits are a byte.
-    let copy: Vec<u8> = (0..bytes)
+    let copy: Vec<u8> = (0..bytes.min(MOST))
         .map(|index| unsafe { text.add(index).read() })
         .collect();
-    Ok(String::from_utf8_lossy(&copy).into_owned())
+    let cut = std::str::from_utf8(&copy).err();
+    let cut = cut.filter(|error| bytes > MOST && error.error_len().is_none());
+    let end = cut.map_or(copy.len(), |error| error.valid_up_to());
+    Ok(String::from_utf8_lossy(&copy[..end]).into_owned())
 }
 
 /// A copy of a `status` array; NULL excludes nothing.
@@ -293,4 +289,28 @@ pub(crate) fn registration(
 ) -> nvshmem_core::Registration {
     // SAFETY: by the header, the caller keeps the memory mapped, and does not access it during the calls.
     unsafe { nvshmem_core::Registration::from_raw(buffer.cast(), bytes, addr(preferred)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let long = format!("{}é and more", "a".repeat(4095));
+        for (text, kept) in [
+            ("short é", "short é"),
+            (&long[..4095], &long[..4095]),
+            (&long[..4097], &long[..4095]),
+            (&long, &long[..4095]),
+            (&long[1..], &long[1..4097]),
+        ] {
+            let read = read_text("text", text.as_ptr().cast(), text.len());
+            assert_eq!(read.expect("a text"), kept);
+        }
+        // Half of a character, and not cut.
+        let read = read_text("text", "é".as_ptr().cast(), 1);
+        assert_eq!(read.expect("a text"), "\u{fffd}");
+        assert!(read_text("text", std::ptr::null(), 4).is_err());
+    }
 }

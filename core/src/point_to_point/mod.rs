@@ -200,37 +200,41 @@ impl Runtime {
         cmp: Cmp,
         value: T,
     ) -> Result<()> {
-        self.wait_for_writer(ivar, cmp, value, None)
+        self.inner.ready()?;
+        self.wait_for_writer(Operation::WaitUntil, ivar, cmp, value, None)
     }
 
     /// Waits until this PE's copy of `ivar` is no longer negative: an element of a lock that PE `pe`, ahead in the lock's queue,
-    /// writes. The board, and errors, name the PE, and the holder of the lock.
+    /// writes. The board, and errors, name the PE, and the holder of the lock. If `pe` is the caller, the writer counts as unknown: it is
+    /// another thread of the caller, or a PE whose number the caller does not have.
     ///
     /// Local: only the caller waits. For locks of programs and of libraries; OpenSHMEM's are made with it.
     #[track_caller]
     pub fn lock_wait(&self, ivar: SymElement<i32>, pe: Pe) -> Result<()> {
+        self.inner.ready()?;
         check_pe("pe", pe, self.n_pes())?;
-        self.wait_for_writer(ivar, Cmp::Ge, 0, Some(pe))
+        let ahead = (pe != self.my_pe()).then_some(pe);
+        self.wait_for_writer(Operation::LockWait, ivar, Cmp::Ge, 0, ahead)
     }
 
     #[inline(always)]
     #[track_caller]
     fn wait_for_writer<T: WaitElement>(
         &self,
+        operation: Operation,
         ivar: SymElement<T>,
         cmp: Cmp,
         value: T,
         ahead: Option<Pe>,
     ) -> Result<()> {
-        self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let search = || search_one(ivar, cmp, value, Operation::WaitUntil, true, false);
+        let search = || search_one(ivar, cmp, value, operation, true, false);
         if let Some(found) = self.inner.transport.search(self.submission, search) {
             return found.map(drop);
         }
         let offset = ivar.offset();
         let wait = Wait {
-            operation: Operation::WaitUntil,
+            operation,
             target: Target::Word {
                 offset,
                 dtype: T::DTYPE,
@@ -241,7 +245,7 @@ impl Runtime {
             },
         };
         let seen = self.inner.wait_word(wait, |transport| {
-            let seen = transport.load(Operation::WaitUntil, offset, size_of::<T>());
+            let seen = transport.load(operation, offset, size_of::<T>());
             if cmp.holds(T::from_bits(seen), value) {
                 Ok(seen)
             } else {

@@ -2473,12 +2473,13 @@ _FUNCTIONS = (
 
     Makes the `bytes` bytes at `text`, UTF-8 without a NUL, the last error of the calling thread. A
     library above this one reports the errors that it detects itself by it. As of every failed call,
-    the text is also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked.
+    the text is also logged once if `NVSHMEM_DEBUG` is WARN or higher, or if the job is checked. Of
+    a text of more than 4096 bytes only these are taken, without a part of a character at their end.
 
     Local; needs no runtime.
 
     Returns:
-        SUCCESS, or an error: INVALID_VALUE if `text` is NULL or `bytes` is more than 4096.
+        SUCCESS, or an error: INVALID_VALUE if `text` is NULL.
 
     Standard:
         OpenSHMEM does not have it.
@@ -2507,8 +2508,9 @@ _FUNCTIONS = (
 
     Waits until this PE's copy of the element at the symmetric address `ivar` is no longer negative:
     an element of a lock that PE `pe` writes, which is ahead of this PE in the lock's queue. Reports
-    of waits and error texts name the PE, and the PE that holds the lock. Locks of a program or of a
-    library are made with it, as those of `shmem.h` are.
+    of waits and error texts name the PE, and the PE that holds the lock. If `pe` is this PE, the
+    writer counts as unknown. Locks of a program or of a library are made with it, as those of
+    `shmem.h` are.
 
     Local: only the caller waits; may be queued on a stream.
 

@@ -430,8 +430,8 @@ impl Checker {
     /// It has ended; `held`: with a value that holds, which was [acquired](Checker::acquired).
     pub(crate) fn unwatch(&self, watch: &Watch, held: bool) {
         let _inside = Inside::enter();
-        self.tracker.wait_ends(watch.offset, held);
         self.wait_ends();
+        self.tracker.wait_ends(watch.offset, held);
         if held {
             self.stall();
         }
@@ -452,6 +452,7 @@ impl Checker {
         }
     }
 
+    /// Its wait has ended. Comes before calls of the tracker, which may last: they go to another host, perhaps.
     fn wait_ends(&self) {
         if actors::is_caller() {
             self.waits.store(false, Relaxed);
@@ -468,9 +469,9 @@ impl Checker {
         site: u16,
     ) {
         let _inside = Inside::enter();
+        self.wait_ends();
         let echo = self.tracker.met(team, members, epoch, site);
         self.actors.hears(echo);
-        self.wait_ends();
         self.stall();
     }
 

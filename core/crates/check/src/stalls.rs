@@ -6,7 +6,7 @@
 
 use super::delay::Random;
 use super::tracker::Standing;
-use super::{Checker, actors};
+use super::{Checker, Tracking, actors};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,9 @@ const LONGEST: [Duration; 4] = [
 ];
 /// How long at most with something held back.
 const DELAY: Duration = Duration::from_millis(50);
-/// How often it looks whether the others get on.
+/// How often it looks whether the others get on; and where a look is a call to another host.
 const SLICE: Duration = Duration::from_micros(50);
+const SLICE_THERE: Duration = Duration::from_micros(500);
 /// How long they must not: who was woken may not have noticed yet.
 const SETTLED: Duration = Duration::from_micros(1500);
 /// Up to which wait or meeting a stall comes in so many of 2^16; and where something is held back. They thin out, because a stall takes as
@@ -108,10 +109,14 @@ impl Checker {
             (is_caller || self.tracker.is_standing(Standing::Waits))
                 && self.tracker.others_need_this(seed)
         };
+        let slice = match self.tracker {
+            Tracking::Here(_) => SLICE,
+            Tracking::There(_) => SLICE_THERE,
+        };
         let begun = Instant::now();
         let mut settled = begun;
         while begun.elapsed() < longest && settled.elapsed() < SETTLED {
-            std::thread::sleep(SLICE);
+            std::thread::sleep(slice);
             if !stuck() {
                 settled = Instant::now();
             }

@@ -17,7 +17,7 @@ pub(crate) fn process_token() -> u64 {
 }
 
 /// The pid namespace of this process; 0 if the kernel does not show it.
-pub(crate) fn pid_namespace() -> u64 {
+pub fn pid_namespace() -> u64 {
     static NAMESPACE: OnceLock<u64> = OnceLock::new();
     *NAMESPACE.get_or_init(|| fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino()))
 }

@@ -239,6 +239,7 @@ operations! {
     WaitUntilAllVector = 44, "wait_until_all_vector", Local, Own, [];
     WaitUntilAnyVector = 45, "wait_until_any_vector", Local, Own, [];
     WaitUntilSomeVector = 46, "wait_until_some_vector", Local, Own, [];
+    LockWait = 47, "lock_wait", Local, Own, [];
     Put = 50, "put", OneSided, Own, ["dest": Offset];
     Get = 51, "get", OneSided, Own, ["source": Offset];
     PutSignal = 52, "put_signal", OneSided, Own, ["dest": Offset, "signal": Offset];

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How many calls may be without a reply before a call waits for its reply.
 const UNANSWERED: u64 = 128;
-/// How often a PE that waits repeats that it does, and how many times in all. An operation that is delivered to a waiting PE makes it
-/// count as running until it has looked.
+/// How often a PE that waits repeats that it does, and how many times in one wait. An operation that is delivered to a waiting PE makes
+/// it count as running until it has looked.
 const REPEAT_EVERY: Duration = Duration::from_millis(1);
 const REPEATS: u32 = 2000;
 
@@ -108,13 +108,24 @@ impl RemoteTracker {
 
     /// Makes a call without a reply.
     pub(super) fn post(&self, call: Call) {
+        if self.send(call) {
+            self.sync();
+        }
+    }
+
+    /// Sends a call without a reply; tells whether so many have none that the caller must [wait](RemoteTracker::sync).
+    #[must_use]
+    fn send(&self, call: Call) -> bool {
         if self.ended.load(Relaxed) {
-            return;
+            return false;
         }
         self.calls.post(self.server, &call.0);
-        if self.posts.fetch_add(1, Relaxed) % UNANSWERED == UNANSWERED - 1 {
-            self.call(Call::new(Method::sync))
-        }
+        self.posts.fetch_add(1, Relaxed) % UNANSWERED == UNANSWERED - 1
+    }
+
+    /// Waits until the calls before it are executed. Without a lock: a PE that waits for a reply [tells its state](RemoteTracker::stand).
+    fn sync(&self) {
+        self.call(Call::new(Method::sync))
     }
 
     /// The PE makes no more calls.
@@ -154,17 +165,26 @@ impl RemoteTracker {
         self.ended.load(Relaxed) || self.call(Call::new(Method::may_know_unseen))
     }
 
+    /// Tells the host of PE 0 the state of the PE, if it has changed. Only a wait is repeated.
     pub(super) fn stand(&self, standing: Standing) {
         let mut told = lock(&self.told);
-        if told.standing == standing {
-            if told.at.elapsed() < REPEAT_EVERY || told.repeats_left == 0 {
-                return;
-            }
+        if told.standing != standing {
+            told.repeats_left = REPEATS;
+        } else if standing != Standing::Waits
+            || told.repeats_left == 0
+            || told.at.elapsed() < REPEAT_EVERY
+        {
+            return;
+        } else {
             told.repeats_left -= 1;
         }
         (told.standing, told.at) = (standing, Instant::now());
+        // Under the lock: of two threads of the PE, the one that changes the state last sends last.
+        let many = self.send(Call::new(Method::stand).with(&standing));
         drop(told);
-        self.post(Call::new(Method::stand).with(&standing));
+        if many {
+            self.sync();
+        }
     }
 
     pub(super) fn is_standing(&self, standing: Standing) -> bool {
@@ -330,5 +350,56 @@ mod tests {
             *lock(&peer.posted),
             [told(Standing::Waits), told(Standing::Runs)]
         );
+    }
+
+    #[test]
+    fn a_state_other_than_a_wait_is_told_once() {
+        let peer = Peer::new();
+        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
+        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        for standing in [Standing::Stalls, Standing::Delays, Standing::Runs] {
+            for _ in 0..1000 {
+                tracker.stand(standing);
+                std::thread::sleep(REPEAT_EVERY / 200);
+            }
+            let told = std::mem::take(&mut *lock(&peer.posted));
+            assert_eq!(told, [[Method::stand as u64, standing as u64]]);
+        }
+    }
+
+    #[test]
+    fn each_wait_has_all_of_its_repeats() {
+        let peer = Peer::new();
+        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
+        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        tracker.stand(Standing::Waits);
+        lock(&tracker.told).repeats_left = 0;
+        std::thread::sleep(REPEAT_EVERY);
+        tracker.stand(Standing::Waits);
+        assert_eq!(lock(&peer.posted).len(), 1);
+        tracker.stand(Standing::Runs);
+        tracker.stand(Standing::Waits);
+        std::thread::sleep(REPEAT_EVERY);
+        tracker.stand(Standing::Waits);
+        assert_eq!(lock(&peer.posted).len(), 4);
+        assert_eq!(lock(&tracker.told).repeats_left, REPEATS - 1);
+    }
+
+    #[test]
+    fn the_last_state_told_is_the_state_of_the_pe() {
+        let peer = Peer::new();
+        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
+        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        for _ in 0..200 {
+            std::thread::scope(|scope| {
+                for standing in [Standing::Waits, Standing::Runs] {
+                    let tracker = &tracker;
+                    scope.spawn(move || (0..20).for_each(|_| tracker.stand(standing)));
+                }
+            });
+            let last = lock(&peer.posted).last().map(|call| call[1]);
+            let standing = lock(&tracker.told).standing;
+            assert_eq!(last, Some(standing as u64));
+        }
     }
 }

@@ -246,7 +246,9 @@ impl Names for Tracker {
         let [lock, table @ ..] = self.area.reported() else {
             return tell(Reported::No);
         };
-        // Two PEs that find one problem at the same time must not leave it to each other. Who has died with the lock holds nobody up.
+        // Two PEs that find one problem at the same time must not leave it to each other. A PE that has died with the lock, or cannot write
+        // for long, holds nobody up: after 10 ms and more the others go on without the lock, and then a problem may be reported twice or
+        // in one line only.
         let tries = 0..1000;
         let mut locks = tries.map(|_| {
             let taken = lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok();
@@ -255,7 +257,7 @@ impl Names for Tracker {
             }
             taken
         });
-        let _ = locks.any(|taken| taken);
+        let locked = locks.any(|taken| taken);
         let here = !enter(table, exact);
         let known = keys.map(|key| key != 0 && !enter(table, key));
         tell(match known.contains(&true) {
@@ -263,7 +265,10 @@ impl Names for Tracker {
             true => Reported::Elsewhere,
             false => Reported::No,
         });
-        lock.store(0, Release);
+        // Otherwise it is another PE's.
+        if locked {
+            lock.store(0, Release);
+        }
     }
 
     fn site(&self, pe: Pe, site: u16) -> String {

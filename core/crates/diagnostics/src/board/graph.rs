@@ -274,25 +274,33 @@ impl Graph<'_> {
         self.nodes.iter().filter(has).map(|node| node.pe).collect()
     }
 
+    /// Whether another PE waits for a lock that this PE holds.
+    fn holds_lock(&self, pe: Pe) -> bool {
+        let lists = self.lists.with_any([&pe]);
+        // A wait for a lock needs the PE ahead only.
+        let alone = lists.filter(|list| list.pes.len() == 1);
+        let mut waits = alone.flat_map(|list| &list.waits);
+        waits.any(|&(waiter, wait)| self.board.holder(&self.node(waiter).waits[wait].0) == Some(pe))
+    }
+
     /// "PEs 0 and 1 wait in barrier on WORLD for PE 2, which is in signal_wait instead".
     fn blame(&self, culprits: &BTreeSet<Pe>) -> Vec<String> {
-        let mut groups: BTreeMap<String, Vec<Pe>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, bool), Vec<Pe>> = BTreeMap::new();
         for &pe in culprits {
-            groups
-                .entry(self.node(pe).doing(self.board, 1))
-                .or_default()
-                .push(pe);
+            let activity = self.node(pe).doing(self.board, 1);
+            let group = groups.entry((activity, self.holds_lock(pe))).or_default();
+            group.push(pe);
         }
-        let mut groups: Vec<Vec<Pe>> = groups.into_values().collect();
+        let groups = groups.into_iter();
+        let mut groups: Vec<(Vec<Pe>, bool)> =
+            groups.map(|((_, holds), group)| (group, holds)).collect();
         groups.sort();
-        let sentence = |group: &Vec<Pe>| {
+        let sentence = |(group, holds_lock): &(Vec<Pe>, bool)| {
             let goals: BTreeSet<Pe> = group.iter().copied().collect();
             let mut direct: BTreeMap<String, BTreeSet<Pe>> = BTreeMap::new();
-            let mut holds_lock = false;
             for list in self.lists.with_any(group) {
                 for &(pe, wait) in &list.waits {
                     let (entry, _) = &self.node(pe).waits[wait];
-                    holds_lock |= entry.lock().is_some();
                     direct.entry(place(entry)).or_default().insert(pe);
                 }
             }
@@ -316,7 +324,7 @@ impl Graph<'_> {
                 (false, None) => " instead",
                 _ => "",
             };
-            let holds = match (holds_lock, group.len()) {
+            let holds = match (*holds_lock, group.len()) {
                 (false, _) => "",
                 (true, 1) => "holds the lock and ",
                 (true, _) => "hold the locks and ",

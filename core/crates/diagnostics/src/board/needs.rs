@@ -3,7 +3,7 @@
 use super::{Board, Entry, State, ahead};
 use crate::Pe;
 use crate::dtype::Dtype;
-use crate::job::block::{MAX_TEAMS, WaitSlot};
+use crate::job::block::MAX_TEAMS;
 use crate::job::published::{Target, kind};
 use crate::job::team;
 use crate::operation::Operation;
@@ -195,19 +195,30 @@ impl Board {
         }
     }
 
-    /// The PE that holds the lock of a wait: the first PE ahead in the lock's queue that does not wait for the lock itself. None if the
-    /// waits are read while they change.
-    fn holder(&self, entry: &Entry) -> Option<Pe> {
+    /// The PE that holds the lock of a wait, by the board: the first PE ahead in the lock's queue without a published wait for the lock.
+    /// None if the wait is for no lock, if a wait of a PE ahead ends while it is read, or if the waits read form a circle.
+    pub(super) fn holder(&self, entry: &Entry) -> Option<Pe> {
         let (offset, mut holder) = entry.lock()?;
         for _ in 0..self.n_pes() {
-            let slots = self.control.pe(holder).waits.iter();
-            let mut waits = slots.filter(|slot| !matches!(slot.id.load(Acquire), 0 | u64::MAX));
-            let same = |slot: &&WaitSlot| {
-                slot.kind.load(Relaxed) == kind::WORD && slot.offset.load(Relaxed) == offset
-            };
-            match waits.find(same).map(|slot| ahead(slot, self.n_pes())) {
-                Some(Some(pe)) => holder = pe,
-                _ => return Some(holder),
+            let mut next = None;
+            for slot in &self.control.pe(holder).waits {
+                let id = slot.id.load(Acquire);
+                if matches!(id, 0 | u64::MAX) {
+                    continue;
+                }
+                let same = [slot.kind.load(Relaxed).into(), slot.offset.load(Relaxed)]
+                    == [kind::WORD.into(), offset];
+                let pe = ahead(slot, self.n_pes()).filter(|_| same);
+                // The wait may have ended, and another one may have taken the slot.
+                fence(Acquire);
+                if slot.id.load(Relaxed) != id {
+                    return None;
+                }
+                next = next.or(pe);
+            }
+            match next {
+                Some(pe) => holder = pe,
+                None => return Some(holder),
             }
         }
         None
@@ -300,6 +311,9 @@ fn sized_name(dtype: Dtype) -> String {
 mod tests {
     use super::*;
     use crate::job::block::Control;
+    use crate::job::machine;
+    use crate::job::process::Process;
+    use std::process::Command;
 
     /// PE `pe` waits for the element of a lock at an offset, behind `ahead`, since a time in ns.
     fn waits(control: &Control, pe: Pe, offset: u64, ahead: u32, since: u64) {
@@ -310,7 +324,7 @@ mod tests {
         }
         let slot = &block.waits[0];
         slot.operation
-            .overwrite(Operation::WaitUntil as u32, Relaxed);
+            .overwrite(Operation::LockWait as u32, Relaxed);
         slot.kind.overwrite(kind::WORD, Relaxed);
         slot.dtype.overwrite(Dtype::Int32 as u32, Relaxed);
         slot.bytes.overwrite(4, Relaxed);
@@ -318,6 +332,69 @@ mod tests {
         slot.team.overwrite(ahead.wrapping_add(1), Relaxed);
         slot.since.overwrite(since, Relaxed);
         slot.id.overwrite(1 + pe as u64, Relaxed);
+    }
+
+    fn summary(control: &Control) -> Vec<String> {
+        Board::of_job(control).picture().summary
+    }
+
+    /// PE 1 waits for the lock of PE 3, and PE 2 for PE 4, which does the same as PE 3 but holds no lock.
+    #[test]
+    fn a_pe_without_a_lock_is_not_its_holder() {
+        let control = Control::create(5, 2 << 20, Default::default(), None).unwrap();
+        for pe in [0, 3, 4] {
+            let state = &control.pe(pe).state;
+            state.overwrite(State::Active as u32, Relaxed);
+        }
+        waits(&control, 1, 8, 3, 1);
+        waits(&control, 2, 8, u32::MAX, 1);
+        let slot = &control.pe(2).waits[0];
+        slot.operation.overwrite(Operation::Put as u32, Relaxed);
+        slot.kind.overwrite(kind::SHARE, Relaxed);
+        slot.expected.overwrite(4, Relaxed);
+        assert_eq!(
+            summary(&control),
+            [
+                "PE 1 waits in lock_wait for PE 3, which holds the lock and is not waiting in nvshmemrs",
+                "PE 2 waits in put for PE 4, which is not waiting in nvshmemrs",
+            ]
+        );
+    }
+
+    /// PE 1 is stopped while it waits for the lock of PE 0, ahead of PE 2.
+    #[test]
+    fn a_stopped_pe_in_the_queue_of_a_lock_is_not_its_holder() {
+        let control = Control::create(3, 2 << 20, Default::default(), None).unwrap();
+        let mut process = Command::new("sleep").arg("60").spawn().unwrap();
+        let signal = ["-STOP".into(), process.id().to_string()];
+        assert!(
+            Command::new("kill")
+                .args(signal)
+                .status()
+                .unwrap()
+                .success()
+        );
+        while Process::stop_of(process.id()).is_none() {
+            std::thread::yield_now();
+        }
+        control.pe(0).state.overwrite(State::Active as u32, Relaxed);
+        waits(&control, 1, 8, 0, 1);
+        waits(&control, 2, 8, 1, 1);
+        let block = control.pe(1);
+        block.process.overwrite(1, Relaxed);
+        block.pid.overwrite(process.id(), Relaxed);
+        let here = machine::pid_namespace();
+        block.namespace.overwrite(here, Relaxed);
+        let found = summary(&control);
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert_eq!(
+            found,
+            [
+                "PE 1 waits in lock_wait for PE 0, which holds the lock and is not waiting in nvshmemrs; PE 2 waits for those",
+                "PE 2 waits in lock_wait for PE 1, which is stopped by SIGSTOP or Ctrl-Z, in lock_wait",
+            ]
+        );
     }
 
     #[test]
@@ -343,6 +420,12 @@ mod tests {
             ]
         );
         assert_eq!(board.picture().culprits, [0]);
+        assert_eq!(
+            summary(&control),
+            [
+                "PE 1 waits in lock_wait for PE 0, which holds the lock and is not waiting in nvshmemrs; PEs 2 and 3 wait for those"
+            ]
+        );
         // Waits that make no sense: a circle within one queue, and PEs that there are not.
         waits(&control, 1, 8, 2, 1);
         assert!(board.waits()[0].target.starts_with("PE 2 to release"));
