@@ -1,4 +1,4 @@
-//! Boards of as many PEs as a job can have. The control block is written by hand; there are no processes.
+//! Boards whose control block is written by hand: of as many PEs as a job can have, and of waits for locks.
 
 use super::graph::{FirstLook, Graph, MOST, MOST_CIRCLES};
 use super::{Board, Picture, State};
@@ -209,5 +209,145 @@ fn a_circle_of_waits_that_were_not_seen_twice_is_no_deadlock() {
         let summary = unproven.summary();
         let text = "PEs 0 and 1 wait for each other, as far as is known, but not all of these waits are known to last";
         assert_eq!(summary, [text]);
+    }
+}
+
+mod locks {
+    use super::*;
+    use crate::dtype::Dtype;
+    use crate::job::machine;
+    use crate::job::process::Process;
+    use std::process::Command;
+
+    /// PE `pe` waits for the element of a lock at an offset, behind `ahead`, since a time in ns.
+    fn waits(control: &Control, pe: Pe, offset: u64, ahead: u32, since: u64) {
+        let block = control.pe(pe);
+        block.state.overwrite(State::Active as u32, Relaxed);
+        for (word, here) in block.host.iter().zip(&control.header().host) {
+            word.overwrite(here.load(Relaxed), Relaxed);
+        }
+        let slot = &block.waits[0];
+        slot.operation
+            .overwrite(Operation::LockWait as u32, Relaxed);
+        slot.kind.overwrite(kind::WORD, Relaxed);
+        slot.dtype.overwrite(Dtype::Int32 as u32, Relaxed);
+        slot.bytes.overwrite(4, Relaxed);
+        slot.offset.overwrite(offset, Relaxed);
+        slot.team.overwrite(ahead.wrapping_add(1), Relaxed);
+        slot.since.overwrite(since, Relaxed);
+        slot.id.overwrite(1 + pe as u64, Relaxed);
+    }
+
+    fn summary(control: &Control) -> Vec<String> {
+        Board::of_job(control).picture().summary
+    }
+
+    /// PE 1 waits for the lock of PE 3, and PE 2 for PE 4, which does the same as PE 3 but holds no lock.
+    #[test]
+    fn a_pe_without_a_lock_is_not_its_holder() {
+        let control = Control::create(5, 2 << 20, Default::default(), None).unwrap();
+        for pe in [0, 3, 4] {
+            let state = &control.pe(pe).state;
+            state.overwrite(State::Active as u32, Relaxed);
+        }
+        waits(&control, 1, 8, 3, 1);
+        waits(&control, 2, 8, u32::MAX, 1);
+        let slot = &control.pe(2).waits[0];
+        slot.operation.overwrite(Operation::Put as u32, Relaxed);
+        slot.kind.overwrite(kind::SHARE, Relaxed);
+        slot.expected.overwrite(4, Relaxed);
+        assert_eq!(
+            summary(&control),
+            [
+                "PE 1 waits in lock_wait for PE 3, which holds the lock and is not waiting in nvshmemrs",
+                "PE 2 waits in put for PE 4, which is not waiting in nvshmemrs",
+            ]
+        );
+    }
+
+    /// PE 1 is stopped while it waits for the lock of PE 0, ahead of PE 2.
+    #[test]
+    fn a_stopped_pe_in_the_queue_of_a_lock_is_not_its_holder() {
+        let control = Control::create(3, 2 << 20, Default::default(), None).unwrap();
+        let mut process = Command::new("sleep").arg("60").spawn().unwrap();
+        let signal = ["-STOP".into(), process.id().to_string()];
+        assert!(
+            Command::new("kill")
+                .args(signal)
+                .status()
+                .unwrap()
+                .success()
+        );
+        while Process::stop_of(process.id()).is_none() {
+            std::thread::yield_now();
+        }
+        control.pe(0).state.overwrite(State::Active as u32, Relaxed);
+        waits(&control, 1, 8, 0, 1);
+        waits(&control, 2, 8, 1, 1);
+        let block = control.pe(1);
+        block.process.overwrite(1, Relaxed);
+        block.pid.overwrite(process.id(), Relaxed);
+        let here = machine::pid_namespace();
+        block.namespace.overwrite(here, Relaxed);
+        let found = summary(&control);
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert_eq!(
+            found,
+            [
+                "PE 1 waits in lock_wait for PE 0, which holds the lock and is not waiting in nvshmemrs; PE 2 waits for those",
+                "PE 2 waits in lock_wait for PE 1, which is stopped by SIGSTOP or Ctrl-Z, in lock_wait",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_holder_of_a_lock_is_the_first_pe_of_the_queue_that_does_not_wait_for_it() {
+        let control = Control::create(4, 2 << 20, Default::default(), None).unwrap();
+        control.pe(0).state.overwrite(State::Active as u32, Relaxed);
+        waits(&control, 1, 8, 0, 1);
+        waits(&control, 2, 8, 1, 1);
+        // For another lock.
+        waits(&control, 3, 16, 1, 1);
+        let board = Board::of_job(&control);
+        let targets: Vec<String> = board.waits().into_iter().map(|wait| wait.target).collect();
+        let of = |byte: u32| format!("the lock at byte {byte:#x} of its symmetric heap");
+        assert_eq!(
+            targets,
+            [
+                format!("PE 0 to release {}", of(8)),
+                format!(
+                    "PE 1, which is ahead of it in the queue of {}; PE 0 holds the lock",
+                    of(8)
+                ),
+                format!("PE 1 to release {}", of(16)),
+            ]
+        );
+        assert_eq!(board.picture().culprits, [0]);
+        assert_eq!(
+            summary(&control),
+            [
+                "PE 1 waits in lock_wait for PE 0, which holds the lock and is not waiting in nvshmemrs; PEs 2 and 3 wait for those"
+            ]
+        );
+        // Waits that make no sense: a circle within one queue, and PEs that there are not.
+        waits(&control, 1, 8, 2, 1);
+        assert!(board.waits()[0].target.starts_with("PE 2 to release"));
+        waits(&control, 1, 8, 77, 1);
+        waits(&control, 2, 8, u32::MAX - 1, 1);
+        assert!(board.waits().iter().all(|wait| wait.waits_for != [77]));
+    }
+
+    /// A wait for a lock that began just now may end without anybody: PE 0 may have released the lock before its own wait began.
+    #[test]
+    fn locks_are_a_deadlock_once_their_waits_last() {
+        let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
+        let now = crate::clock::now_ns();
+        for (since, deadlocks) in [(now, 0), (now - 2_000_000_000, 1)] {
+            waits(&control, 0, 8, 1, since);
+            waits(&control, 1, 16, 0, since);
+            let picture = Board::of_job(&control).picture();
+            assert_eq!(picture.circles.len(), deadlocks, "{picture}");
+        }
     }
 }
