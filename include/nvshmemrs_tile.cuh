@@ -291,7 +291,7 @@ template <u32 OP> struct TileElement<__nv_bfloat16, OP> { typedef Bfloat16 type;
 template <u32 OP> struct TileElement<cutlass::half_t, OP> { typedef Half type; };
 template <u32 OP> struct TileElement<cutlass::bfloat16_t, OP> { typedef Bfloat16 type; };
 
-// The members that get the result of a reduction, and those that fold: each member for itself; only the root; the root for all.
+// The members that fold and receive a result. EACH: every member, for itself. ROOT: only the root. FROM_ROOT: the root folds for all members.
 enum TileTo { EACH, ROOT, FROM_ROOT };
 
 // Folds pieces of COUNT elements over all members.

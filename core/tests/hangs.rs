@@ -282,3 +282,48 @@ fn limits_that_no_clock_can_add() {
         contains(&text, &[name, "at most 1000000000 s"]);
     }
 }
+
+/// A wait for a lock names the PE ahead in the queue. A caller that names itself waits for an unknown writer.
+#[test]
+fn a_wait_for_a_lock_names_the_pe_ahead_unless_it_is_the_caller() {
+    let attr = InitAttr {
+        timeout: Some(Duration::from_millis(60)),
+        ..Default::default()
+    };
+    let waited = Barrier::new(2);
+    local::run_with(2, &attr, |rt| {
+        let words = rt.array::<i32>(1)?;
+        words.store(0, -1)?;
+        let word = words.at(0)?;
+        if rt.my_pe() == 0 {
+            let place = format!("at byte {:#x} of its symmetric heap", word.offset());
+            for (pe, expected) in [
+                (
+                    0,
+                    format!("waits for the int32 element {place} to be >= 0, sees -1"),
+                ),
+                (1, format!("waits for PE 1 to release the lock {place}")),
+            ] {
+                let text = rt.lock_wait(word, pe).unwrap_err().to_string();
+                assert!(
+                    text.starts_with("`lock_wait` of PE 0 gave up after "),
+                    "{text}"
+                );
+                assert!(
+                    text.contains(&expected) && !text.contains("deadlock"),
+                    "{text}"
+                );
+            }
+            for pe in [-1, 2] {
+                let text = rt.lock_wait(word, pe).unwrap_err().to_string();
+                assert!(text.contains("`pe`"), "{text}");
+            }
+            words.store(0, 0)?;
+            rt.lock_wait(word, 1)?;
+        }
+        waited.wait();
+        drop(words);
+        rt.finalize()
+    })
+    .unwrap();
+}

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cmp::Ordering;
 use std::fmt::Debug;
-use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 const SIZES: [i32; 5] = [1, 2, 3, 4, 8];
@@ -476,51 +475,6 @@ fn a_deadline_names_elements_and_values() {
         let start = Instant::now();
         assert!(rt.wait_until_all(&all, None, Cmp::Lt, 0).is_err());
         assert!(start.elapsed() >= limit);
-        rt.finalize()
-    })
-    .unwrap();
-}
-
-/// A wait for a lock names the PE ahead. The caller itself is none that others can wait for.
-#[test]
-fn a_wait_for_a_lock_names_the_pe_ahead_unless_it_is_the_caller() {
-    let attr = InitAttr {
-        timeout: Some(Duration::from_millis(60)),
-        ..Default::default()
-    };
-    let waited = Barrier::new(2);
-    local::run_with(2, &attr, |rt| {
-        let words = rt.array::<i32>(1)?;
-        words.store(0, -1)?;
-        let word = words.at(0)?;
-        if rt.my_pe() == 0 {
-            let place = format!("at byte {:#x} of its symmetric heap", word.offset());
-            for (pe, expected) in [
-                (
-                    0,
-                    format!("waits for the int32 element {place} to be >= 0, sees -1"),
-                ),
-                (1, format!("waits for PE 1 to release the lock {place}")),
-            ] {
-                let text = rt.lock_wait(word, pe).unwrap_err().to_string();
-                assert!(
-                    text.starts_with("`lock_wait` of PE 0 gave up after "),
-                    "{text}"
-                );
-                assert!(
-                    text.contains(&expected) && !text.contains("deadlock"),
-                    "{text}"
-                );
-            }
-            for pe in [-1, 2] {
-                let text = rt.lock_wait(word, pe).unwrap_err().to_string();
-                assert!(text.contains("`pe`"), "{text}");
-            }
-            words.store(0, 0)?;
-            rt.lock_wait(word, 1)?;
-        }
-        waited.wait();
-        drop(words);
         rt.finalize()
     })
     .unwrap();

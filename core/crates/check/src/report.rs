@@ -319,7 +319,7 @@ impl Finding {
             }
             _ => 0,
         };
-        // Each number once: one that a finding has twice would count as that of an earlier report.
+        // A site that a finding has twice is one key, because a second equal key would count as a key of an earlier report.
         let second = if one == other { 0 } else { site(other) };
         [pair, site(one), second, functions]
     }

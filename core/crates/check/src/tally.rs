@@ -18,12 +18,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The setting with the descriptor's number and what to recognise the file by: "7:1:4711" (device and inode).
 const SETTING: &str = "NVSHMEMRS_CHECK_FD";
 
-/// An entry of the file. The launcher knows the same numbers.
+/// Kinds of entries in the file. The launcher knows the same numbers.
 const JOINED: u64 = 1;
 const FOUND: u64 = 2;
 const TEXT: u64 = 7;
 
-/// A fact that the launcher is told once, because the fact decides what is watched. The numbers go to the file.
+/// A property of a program that is sent to the launcher once, whose closing line says which accesses were not watched. The numbers go to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// The program reports loads and stores of its own.

@@ -311,7 +311,7 @@ pub enum Error {
     CheckFailed {
         /// How many, on all PEs.
         found: u64,
-        /// How many different findings this PE has, including those that another PE has reported.
+        /// How many different findings this PE has, including findings that another PE has reported.
         own: u64,
         /// The calling PE.
         me: Pe,

@@ -179,7 +179,7 @@ impl RemoteTracker {
             told.repeats_left -= 1;
         }
         (told.standing, told.at) = (standing, Instant::now());
-        // Under the lock: of two threads of the PE, the one that changes the state last sends last.
+        // Under the lock, so that the states of a PE with several threads are sent in the order of their changes.
         let many = self.send(Call::new(Method::stand).with(&standing));
         drop(told);
         if many {
@@ -277,15 +277,16 @@ mod tests {
         on_post: Mutex<Option<Box<dyn Fn() + Send>>>,
     }
 
-    impl Peer {
-        fn new() -> Arc<Peer> {
-            Arc::new(Peer {
-                hosts: Hosts::new(&[[1; 16], [2; 16]], 1),
-                gone: AtomicBool::new(false),
-                posted: Mutex::default(),
-                on_post: Mutex::default(),
-            })
-        }
+    fn tracked() -> (Arc<Peer>, RemoteTracker) {
+        let peer = Arc::new(Peer {
+            hosts: Hosts::new(&[[1; 16], [2; 16]], 1),
+            gone: AtomicBool::new(false),
+            posted: Mutex::default(),
+            on_post: Mutex::default(),
+        });
+        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
+        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        (peer, tracker)
     }
 
     impl PeerCalls for Peer {
@@ -321,9 +322,7 @@ mod tests {
 
     #[test]
     fn findings_stay_known_when_the_check_has_ended() {
-        let peer = Peer::new();
-        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
-        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        let (peer, tracker) = tracked();
         assert_eq!(tracker.findings(), 2);
         assert_eq!(tracker.reports(), ["finding 0", "finding 1"]);
         peer.gone.store(true, Relaxed);
@@ -336,9 +335,7 @@ mod tests {
 
     #[test]
     fn the_state_is_told_when_it_changes_and_repeated_at_intervals() {
-        let peer = Peer::new();
-        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
-        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        let (peer, tracker) = tracked();
         let begun = Instant::now();
         for _ in 0..1000 {
             tracker.stand(Standing::Waits);
@@ -359,9 +356,7 @@ mod tests {
 
     #[test]
     fn a_state_other_than_a_wait_is_told_once() {
-        let peer = Peer::new();
-        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
-        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        let (peer, tracker) = tracked();
         for standing in [Standing::Stalls, Standing::Delays, Standing::Runs] {
             for _ in 0..1000 {
                 tracker.stand(standing);
@@ -374,9 +369,7 @@ mod tests {
 
     #[test]
     fn each_wait_has_all_of_its_repeats() {
-        let peer = Peer::new();
-        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
-        let tracker = RemoteTracker::new(1, Sites::new(), calls).expect("a tracker");
+        let (peer, tracker) = tracked();
         tracker.stand(Standing::Waits);
         lock(&tracker.told).repeats_left = 0;
         std::thread::sleep(REPEAT_EVERY);
@@ -393,9 +386,8 @@ mod tests {
     /// So the state that is posted last is the state that the PE has, whatever its threads do.
     #[test]
     fn a_state_is_posted_while_no_other_thread_can_change_it() {
-        let peer = Peer::new();
-        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
-        let tracker = Arc::new(RemoteTracker::new(1, Sites::new(), calls).expect("a tracker"));
+        let (peer, tracker) = tracked();
+        let tracker = Arc::new(tracker);
         let seen = Arc::clone(&tracker);
         *lock(&peer.on_post) = Some(Box::new(move || {
             assert!(seen.told.try_lock().is_err());

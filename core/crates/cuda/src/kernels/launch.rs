@@ -356,7 +356,7 @@ impl Drop for Kernels {
         }
         self.graphs.clear();
         if let Ok(_current) = self.device.enter() {
-            // SAFETY: rules 1 and 3; no kernel of the module is in flight (whoever drops the transport has waited).
+            // SAFETY: rules 1 and 3; no kernel of the module is in flight, because the owner of the transport waits before it drops it.
             let code = unsafe { sys::cuModuleUnload(self.module) };
             debug_assert!(code == CUresult::CUDA_SUCCESS || too_late(code), "{code:?}");
         }
