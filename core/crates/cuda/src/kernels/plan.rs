@@ -129,6 +129,8 @@ pub(crate) struct Plan {
     pub(super) shared: u32,
     /// Bytes of a chunk (Collective in team.cuh); 0: there are none.
     pub(crate) chunk: u32,
+    /// Whether `dest` and `source` may be private memory.
+    pub(crate) takes_private_memory: bool,
 }
 
 impl Plan {
@@ -257,9 +259,22 @@ fn opening_plan(team: &TeamArgs) -> Plan {
     }
 }
 
-/// Whether the staging of a team has room for so many bytes with flags, which are twice as many there.
+/// The bytes for which the staging of a team has room with flags, where they are twice as many.
+pub(super) fn room(team: &TeamArgs) -> u64 {
+    (team.slot / 2) & !15
+}
+
 pub(crate) fn has_room(bytes: u64, team: &TeamArgs) -> bool {
-    2 * bytes.next_multiple_of(16) <= team.slot
+    bytes <= room(team)
+}
+
+/// A reduction, if the operation needs one for its plan.
+pub(super) fn example(operation: Operation) -> Option<Reduction> {
+    let index = COLLECTIVES.iter().position(|one| *one == operation)?;
+    matches!(TABLE[index].kernels, KernelSet::Reduces).then_some(Reduction {
+        dtype: Dtype::Float,
+        op: Op::Sum,
+    })
 }
 
 /// As [`plan`], for the collective with a place in [`COLLECTIVES`], and a choice, by one kernel.
@@ -303,6 +318,12 @@ fn chosen(
         }
         _ => choice.chunk,
     };
+    let algorithm = if flags {
+        Algorithm::Flags
+    } else {
+        Algorithm::Direct
+    };
+    plan.takes_private_memory = algorithm.takes_private_memory();
     Some(plan)
 }
 
@@ -329,11 +350,7 @@ pub(crate) fn geometry_of(
         }
         _ => {}
     }
-    let reduction = matches!(TABLE[index].kernels, KernelSet::Reduces).then_some(Reduction {
-        dtype: Dtype::Float,
-        op: Op::Sum,
-    });
-    let plan = chosen(index, reduction, bytes, team, (choice, blocks))?;
+    let plan = chosen(index, example(operation), bytes, team, (choice, blocks))?;
     Some(Geometry {
         algorithm: choice.algorithm,
         blocks: plan.grid,
@@ -364,16 +381,17 @@ fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) 
         // The address of each member's part, for the kernels without flags.
         shared: if flag_threads == 0 { n as u32 * 8 } else { 0 },
         chunk: 0,
+        takes_private_memory: false,
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::buffer::SymRange;
     use Operation::*;
 
-    fn team(n: i32, bytes: u64) -> TeamArgs {
+    pub(crate) fn team(n: i32, bytes: u64) -> TeamArgs {
         let pes: Vec<i32> = (0..n).collect();
         let (local, sync) = (SymRange::new(0, 64), SymRange::new(0, bytes));
         TeamArgs::new(0, 0, &pes, 0, 0, local, sync).unwrap()

@@ -50,6 +50,14 @@ impl Algorithm {
             Algorithm::Engines => matches!(collective, Broadcast | Fcollect | Alltoall),
         }
     }
+
+    /// Whether each member accesses its own `dest` and `source` only, so that these may be private memory.
+    pub(crate) fn takes_private_memory(self) -> bool {
+        match self {
+            Algorithm::Flags => true,
+            Algorithm::Direct | Algorithm::Engines => false,
+        }
+    }
 }
 
 /// How the GPUs of a job are linked.
