@@ -2065,13 +2065,13 @@ _FUNCTIONS = (
     The most bytes with which a collective over `team`, called with the handle of a stream of the
     GPU, takes private memory: of the message, or of one part where there is a part per member. Up
     to that size `dest`, `source` or both may be any memory of this PE's GPU, such as of
-    `cudaMalloc` or of a framework's allocator, also in a captured graph. No member needs to do the
-    same: some may pass private memory and others symmetric memory, and offsets may differ. The
-    memory must stay allocated until the stream has run the collective. 0: the collective takes
-    symmetric memory only, as on host memory, with PEs of several hosts and in a checked job. A
-    larger collective with private memory returns NOT_SUPPORTED, and the other members get
-    PEER_ARGUMENT. `collective` is one of `nvshmemrs_collective`; `nvshmemrs_collect` and
-    `nvshmemrs_alltoalls` take symmetric memory only.
+    `cudaMalloc` or of a framework's allocator, also in a captured graph. Members may differ: some
+    may pass private memory and others symmetric memory, at any offsets. The memory must stay
+    allocated until the stream has run the collective. 0: the collective takes symmetric memory
+    only, as on host memory, with PEs of several hosts and in a checked job. A larger collective
+    with private memory returns NOT_SUPPORTED, and the other members get PEER_ARGUMENT. `collective`
+    is one of `nvshmemrs_collective`; `nvshmemrs_collect` and `nvshmemrs_alltoalls` take symmetric
+    memory only.
 
     Local; the same result on all members, which changes only with `nvshmemrs_device_algorithm`.
 
