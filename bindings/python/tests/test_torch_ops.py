@@ -20,7 +20,7 @@ from conftest import program, run_job
 import nvshmemrs.core as nvshmem
 
 ROOT = Path(__file__).resolve().parents[3]
-EAGER = ["eager", "onesided", "alltoallv", "refused", "wrong_splits", "groups"]
+EAGER = ["eager", "private", "onesided", "alltoallv", "refused", "wrong_splits", "groups"]
 COMPILED = ["compiled", "gradients"]
 
 
@@ -202,6 +202,30 @@ print("ok")
 def test_all_members_send_small_sums_one_way(package: Path) -> None:
     """Whether the fast way is taken is agreed when the reserve is made; a stand-in notes its calls."""
     assert run(package, 2, debian(), "-c", AGREED).count("ok\n") == 2
+
+
+TAKEN = """
+import torch, nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
+from nvshmemrs.core.interop import _torch_ops
+nvshmem.init(timeout=60)
+nt.reserve(1 << 12)
+_torch_ops.private_bytes = lambda team, kind: 16
+for call, parts in ((nt.all_reduce, 1), (nt.reduce_scatter, 2), (nt.all_gather, 1), (nt.all_to_all, 2), (nt.broadcast, 1)):
+    call(torch.ones(5 * parts))
+    try:
+        call(torch.ones(4 * parts))
+    except nvshmem.NvshmemError as error:
+        assert "it must be a symmetric address of this PE" in str(error), error
+    else:
+        raise AssertionError(call)
+nvshmem.finalize()
+print("ok")
+"""
+
+
+def test_small_tensors_are_left_to_the_library_where_it_takes_them(package: Path) -> None:
+    """Up to 16 bytes of a part here, where the library refuses all host memory that is not symmetric."""
+    assert run(package, 2, debian(), "-c", TAKEN).count("ok\n") == 2
 
 
 SMALL = """

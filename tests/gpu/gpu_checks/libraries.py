@@ -25,7 +25,7 @@ def pools(n: int, python: str) -> Check:
 
 
 TORCH_PARTS = {
-    "torch_ops.py": ("eager", "onesided", "alltoallv", "refused", "groups", "wrong_splits"),
+    "torch_ops.py": ("eager", "private", "onesided", "alltoallv", "refused", "groups", "wrong_splits"),
     "torch_graphs.py": ("compiled", "gradients", "graphs", "streams", "pools"),
 }
 

@@ -24,6 +24,8 @@ from torch_support import (
     same,
 )
 
+from nvshmemrs.core.interop._torch_reserve import is_symmetric
+
 
 def layer(x, weight, box, signal, splits):
     """All operations, among those of torch."""
@@ -209,13 +211,14 @@ def pools():
     with torch.cuda.use_mem_pool(pool):
         x = torch.zeros(1000, device=HERE)
         out = torch.zeros(1000, device=HERE)
-    nt.release_reserve()  # so what is not symmetric is an error
+    nt.release_reserve()
     x.fill_(ME + 1.0)
     nt.all_reduce(x, out=out)
     same(out, torch.full((1000,), N * (N + 1) / 2))
     with nt.use_mem_pool(pool):
         total = nt.all_reduce(x)
     same(total, torch.full((1000,), N * (N + 1) / 2))
+    assert is_symmetric(x) and is_symmetric(out) and is_symmetric(total)
     nt.put(out, x, RIGHT)
     nt.barrier()
     same(out, torch.full((1000,), LEFT + 1.0))

@@ -25,6 +25,9 @@ from torch_support import (
     same,
 )
 
+from nvshmemrs._ffi import Collective
+from nvshmemrs.core.interop._common import private_bytes
+
 DTYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16]
 DTYPES += [torch.float32, torch.float64, torch.complex64, torch.complex128]
 DTYPES += [getattr(torch, name) for name in ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2") if hasattr(torch, name)]
@@ -61,13 +64,13 @@ def folded(op, shape, dtype):
     return total / N if op == "avg" else total
 
 
-def symmetric(shape, dtype):
-    """Symmetric memory, with elements around it that must stay."""
+def symmetric(shape, dtype, make=nvshmem.tensor):
+    """Symmetric memory, or memory that `make` returns, with elements around it that must stay."""
     count = 1
     for length in shape:
         count *= length
     edge = 64 // torch.empty(0, dtype=dtype).element_size()
-    whole = nvshmem.tensor(count + 2 * edge, dtype)
+    whole = make(count + 2 * edge, dtype)
     guard = values(3, (edge,), dtype)
     whole[:edge].copy_(guard.to(HERE))
     whole[-edge:].copy_(guard.to(HERE))
@@ -77,6 +80,63 @@ def symmetric(shape, dtype):
 def untouched(whole, guard):
     same(whole[: len(guard)], guard)
     same(whole[-len(guard) :], guard)
+
+
+def unreserved():
+    """A tensor for which a sum over all PEs needs a reserve; on GPUs smaller tensors need none."""
+    return torch.ones(private_bytes(0, Collective.REDUCE) // 4 + 1, device=HERE)
+
+
+def private():
+    """Tensors that are not symmetric, without a reserve, which on GPUs is no error up to a size."""
+    nt.release_reserve()
+    assert (unreserved().numel() > 1) == GPU
+
+    def plain(count, dtype):
+        return torch.zeros(count, dtype=dtype, device=HERE)
+
+    shape, every = (2 * N, 3), (2 * N * N, 3)
+    for dtype in DTYPES if GPU else ():
+        around = [symmetric(dims, dtype, plain) for dims in (shape, shape, (2, 3), every)]
+        mine, out, part, all_parts = (found[1] for found in around)
+        held = symmetric(shape, dtype)[1]
+        sources = [values(pe, shape, dtype) for pe in range(N)]
+        expected = folded("sum", shape, dtype)
+        for _ in range(2):
+            mine.copy_(sources[ME])
+            nt.all_reduce(mine, out=out)
+            same(out, expected)
+            nt.reduce_scatter(mine, out=part)
+            same(part, expected[2 * ME : 2 * ME + 2])
+            nt.all_gather(mine, out=all_parts)
+            same(all_parts, torch.cat(sources))
+            nt.all_to_all(mine, out=out)
+            same(out, torch.cat([source[2 * ME : 2 * ME + 2] for source in sources]))
+            nt.broadcast(mine, N - 1, out=out)
+            same(out, sources[N - 1])
+            # Some members pass symmetric tensors, and all sum up in place.
+            chosen = held if ME % 2 else mine
+            chosen.copy_(sources[ME])
+            nt.all_reduce(chosen, out=chosen)
+            same(chosen, expected)
+        for whole, _, guard in around:
+            untouched(whole, guard)
+    if GPU:
+        x = unreserved()[1:].fill_(ME)
+        same(nt.all_reduce(x), torch.full(x.shape, float(sum(range(N)))))
+        result = torch.zeros_like(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            nt.all_reduce(x, out=result)
+            total = nt.all_reduce(result, "max")
+        for turn in range(3):
+            x.fill_(ME + turn)
+            graph.replay()
+            same(total, torch.full(x.shape, float(sum(range(N)) + N * turn)))
+    raises("input is not symmetric memory, and TEAM_WORLD has no reserve", nt.all_reduce, unreserved())
+    nvshmem.barrier_all()
+    nt.reserve(1 << 16)
+    said("private", "without a reserve")
 
 
 def eager():
@@ -120,15 +180,17 @@ def eager():
     same(nt.all_gather(torch.tensor(ME, device=HERE)), torch.arange(N))
     same(nt.all_gather(torch.ones(2, dtype=torch.complex64, device=HERE)), torch.ones(2 * N, dtype=torch.complex64))
     same(nt.all_reduce(torch.zeros(0, device=HERE)), torch.zeros(0))
-    # Larger than the reserve, so it passes in parts.
-    large = torch.arange(300_001, dtype=torch.float32, device=HERE) % 1024 + ME
-    same(nt.all_reduce(large), (torch.arange(300_001, dtype=torch.float32) % 1024) * N + sum(range(N)))
-    parts = torch.arange(100_003 * N, dtype=torch.int32, device=HERE).reshape(N, -1) + ME
-    same(nt.all_to_all(parts), torch.stack([torch.arange(100_003, dtype=torch.int32) + 100_003 * ME + pe for pe in range(N)]))
-    same(nt.reduce_scatter(parts, "max"), torch.arange(100_003, dtype=torch.int32).reshape(1, -1) + 100_003 * ME + N - 1)
-    out = torch.zeros(100_003 * N, dtype=torch.int32, device=HERE)
+    # Larger than the reserve, so it passes in parts; on GPUs also larger than what needs no reserve.
+    count = 3_000_001 if GPU else 300_001
+    large = torch.arange(count, dtype=torch.float32, device=HERE) % 1024 + ME
+    same(nt.all_reduce(large), (torch.arange(count, dtype=torch.float32) % 1024) * N + sum(range(N)))
+    count = 2_000_003 if GPU else 100_003
+    parts = torch.arange(count * N, dtype=torch.int32, device=HERE).reshape(N, -1) + ME
+    same(nt.all_to_all(parts), torch.stack([torch.arange(count, dtype=torch.int32) + count * ME + pe for pe in range(N)]))
+    same(nt.reduce_scatter(parts, "max"), torch.arange(count, dtype=torch.int32).reshape(1, -1) + count * ME + N - 1)
+    out = torch.zeros(count * N, dtype=torch.int32, device=HERE)
     nt.all_gather(parts[0], out=out)
-    same(out, torch.cat([torch.arange(100_003, dtype=torch.int32) + pe for pe in range(N)]))
+    same(out, torch.cat([torch.arange(count, dtype=torch.int32) + pe for pe in range(N)]))
     nt.barrier()
     said("eager", "bools, numbers, and what is larger than the reserve")
 
@@ -330,8 +392,11 @@ def refused():
     raises("no team of this PE has that handle", nt.group_name, 1 << 40)
     nt.release_reserve()
     raises("has no reserve", nt.release_reserve)
-    raises("call reserve(nbytes) of nvshmemrs.core.interop.torch once on all PEs", nt.all_reduce, mine)
-    raises("out is not symmetric memory, and TEAM_WORLD has no reserve", nt.all_reduce, held, out=mine)
+    large = unreserved()
+    wide = nvshmem.tensor(large.shape, torch.float32)
+    raises("call reserve(nbytes) of nvshmemrs.core.interop.torch once on all PEs", nt.all_reduce, large)
+    raises("out is not symmetric memory, and TEAM_WORLD has no reserve", nt.all_reduce, wide, out=large)
+    nvshmem.free_tensor(wide)
     gone = nvshmem.tensor((2 * N, 3), torch.float32)
     for _ in range(2):  # which needs none, and the second is remembered
         nt.all_reduce(held, out=held)
@@ -343,7 +408,7 @@ def refused():
     if GPU:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            raises("once, before the capture, on all PEs", nt.all_reduce, mine)
+            raises("once, before the capture, on all PEs", nt.all_reduce, large)
             raises("call reserve before the capture", nt.reserve)
             raises("call mem_pool before the capture", nt.mem_pool, 1 << 21)
             mine.add_(1)
@@ -365,7 +430,7 @@ def groups():
     first = ME - nvshmem.team_my_pe(row)
     same(nt.all_gather(torch.tensor([ME], device=HERE), row), torch.arange(first, first + size))
     raises("members 0 to", nt.broadcast, torch.ones(1, device=HERE), size, row)
-    raises("TEAM_SHARED has no reserve", nt.all_reduce, torch.ones(1, device=HERE), "sum", "TEAM_SHARED")
+    raises("TEAM_SHARED has no reserve", nt.all_reduce, torch.ones(1 << 22, device=HERE), "sum", "TEAM_SHARED")
     said("groups", "a team of the program's")
     number = int(nt.broadcast(torch.tensor(os.getpid(), device=HERE)))
     there = f"file://{tempfile.gettempdir()}/nvshmemrs-torch-{number}"
@@ -412,4 +477,4 @@ def groups():
 
 
 if __name__ == "__main__":
-    run(eager, onesided, alltoallv, refused, groups, wrong_splits)
+    run(eager, private, onesided, alltoallv, refused, groups, wrong_splits)

@@ -1,7 +1,7 @@
 """The implementations of ``torch.ops.nvshmemrs``. Their schemas are in ``_torch_table``.
 
-A tensor that is symmetric is used where it is. Another one passes through the group's reserve, in
-parts if it is larger than that.
+A tensor that is symmetric is used where it is, and so are small ones on a GPU. Another one passes
+through the group's reserve, in parts if it is larger than that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 
-from ..._ffi import Dtype
+from ..._ffi import Collective, Dtype
 from .. import _foreign, collective, rma
 from .._dtypes import NAMES, code_of_array
 from .._job import check, job, operands, raise_status
@@ -19,6 +19,7 @@ from ..collective import Op
 from ..direct import ComparisonType
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..rma import SignalOp
+from ._common import private_bytes
 from ._torch_groups import Group, group_of, pe_in
 from ._torch_reserve import (
     current_handle,
@@ -208,22 +209,25 @@ class Call(NamedTuple):
 def _staged(
     group: Group, call: Call, source: Any, dest: Any, here: bool, there: bool
 ) -> Optional[Known]:
-    """Runs a collective, with tensors that are not symmetric in the reserve: `here` and `there` say
-    whether the source and the destination are. If both are, the call can be remembered.
+    """Runs a collective, with tensors that are not symmetric in the reserve unless the library takes
+    them: `here` and `there` say whether the source and the destination are. If both are, the call
+    can be remembered; otherwise a reserve may come later, by which all members sum up another way.
     """
     length = source.numel() // call.inputs
     if length == 0:
         check(collective._sync(current_handle(), _team(group.team)))
         return None
-    if here and there:  # the library orders a team's collectives on several streams itself
+    kind = Collective[call.function.__name__.replace("nvshmemrs_", "").upper()]
+    size = source.element_size()
+    if (here and there) or length * size <= private_bytes(group.team, kind):
+        # The library orders a team's collectives on several streams itself.
         arguments = call.arguments(dest.data_ptr(), source.data_ptr(), length)
         check(call.function(current_handle(), *arguments))
-        return Known(call.function, arguments)
+        return Known(call.function, arguments) if here and there else None
     stream = current_stream()
     known = reserve_of(group, "input" if not here else "out", stream)
     take_turn(known, stream)
     handle = handle_in_place(stream)
-    size = source.element_size()
     room = known.half // (max(call.inputs, call.outputs) * size)
     if room < length:
         room = max(room // _LINE * _LINE, 1)
