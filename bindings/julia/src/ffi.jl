@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x2747b85163678e0c
+const API_HASH = 0x9e987cc916e9b7e5
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -128,6 +128,9 @@ const DIRECT = Int32(2)
 "The members meet, their copy engines write to each other's memory, and the members
 meet again. Broadcast, fcollect and alltoall only."
 const ENGINES = Int32(3)
+"Sixteen bytes at a time travel through staging memory of the members, which is zero
+until data arrives."
+const LAMPORT = Int32(4)
 end
 
 "Predefined teams."
