@@ -8,7 +8,7 @@
 
 /* The results of `nvshmemrs_abi_version` and `nvshmemrs_api_hash` for this header. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x9e987cc916e9b7e5)
+#define NVSHMEMRS_API_HASH UINT64_C(0x790c0aa0a49e40be)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -130,6 +130,32 @@ enum nvshmemrs_algorithm
     /// Sixteen bytes at a time travel through staging memory of the members, which is zero until data
     /// arrives.
     NVSHMEMRS_ALGORITHM_LAMPORT = 4,
+};
+
+/// A collective that moves or combines data.
+enum nvshmemrs_collective
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /// `nvshmemrs_broadcast`.
+    NVSHMEMRS_COLLECTIVE_BROADCAST = 1,
+    /// `nvshmemrs_fcollect`.
+    NVSHMEMRS_COLLECTIVE_FCOLLECT = 2,
+    /// `nvshmemrs_alltoall`.
+    NVSHMEMRS_COLLECTIVE_ALLTOALL = 3,
+    /// `nvshmemrs_gather`.
+    NVSHMEMRS_COLLECTIVE_GATHER = 4,
+    /// `nvshmemrs_scatter`.
+    NVSHMEMRS_COLLECTIVE_SCATTER = 5,
+    /// `nvshmemrs_reduce`.
+    NVSHMEMRS_COLLECTIVE_REDUCE = 6,
+    /// `nvshmemrs_reducescatter`.
+    NVSHMEMRS_COLLECTIVE_REDUCESCATTER = 7,
+    /// `nvshmemrs_inscan`.
+    NVSHMEMRS_COLLECTIVE_INSCAN = 8,
+    /// `nvshmemrs_exscan`.
+    NVSHMEMRS_COLLECTIVE_EXSCAN = 9,
 };
 
 #ifndef NVSHMEMRS_DEVICE_CUH
@@ -1616,6 +1642,26 @@ int32_t nvshmemrs_device_algorithm(nvshmemrs_runtime_t runtime,
                                    int32_t blocks,
                                    int32_t threads,
                                    int32_t chunk);
+
+/// The most bytes with which a collective over `team`, called with the handle of a stream of the GPU, takes
+/// private memory: of the message, or of one part where there is a part per member. Up to that size `dest`,
+/// `source` or both may be any memory of this PE's GPU, such as of `cudaMalloc` or of a framework's
+/// allocator, also in a captured graph. Members may differ: some may pass private memory and others
+/// symmetric memory, at any offsets. The memory must stay allocated until the stream has run the
+/// collective. 0: the collective takes symmetric memory only, as on host memory, with PEs of several hosts
+/// and in a checked job. A larger collective with private memory returns NOT_SUPPORTED, and the other
+/// members get PEER_ARGUMENT. `collective` is one of `nvshmemrs_collective`; `nvshmemrs_collect` and
+/// `nvshmemrs_alltoalls` take symmetric memory only.
+///
+/// Local; the same result on all members, which changes only with `nvshmemrs_device_algorithm`.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_private_bytes(nvshmemrs_runtime_t runtime,
+                                nvshmemrs_team_t team,
+                                int32_t collective,
+                                uint64_t *bytes);
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; the
 /// result for 0 bytes is NULL.

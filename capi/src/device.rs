@@ -1,10 +1,11 @@
-//! The state that kernels get, by which they communicate without the host.
+//! What only GPUs have: the state that kernels get, by which they communicate without the host; the algorithms of collectives, and the
+//! memory that they take.
 
 use crate::guard;
 use crate::handle;
 use crate::types::*;
-use nvshmem_core::Error;
 use nvshmem_core::tuning::{self, Algorithm, Choice};
+use nvshmem_core::{Error, Operation};
 use std::ffi::c_void;
 
 /// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
@@ -101,5 +102,49 @@ pub extern "C" fn nvshmemrs_device_algorithm(
             _ => return Err(Error::invalid("algorithm", algorithm, "0, 1, 2, 3 or 4")),
         };
         tuning::force(choice)
+    })
+}
+
+/// The collectives of `nvshmemrs_collective`, from 1.
+const COLLECTIVES: [Operation; 9] = [
+    Operation::Broadcast,
+    Operation::Fcollect,
+    Operation::Alltoall,
+    Operation::Gather,
+    Operation::Scatter,
+    Operation::Reduce,
+    Operation::Reducescatter,
+    Operation::Inscan,
+    Operation::Exscan,
+];
+
+/// The most bytes with which a collective over `team`, called with the handle of a stream of the GPU,
+/// takes private memory: of the message, or of one part where there is a part per member. Up to that
+/// size `dest`, `source` or both may be any memory of this PE's GPU, such as of `cudaMalloc` or of a
+/// framework's allocator, also in a captured graph. Members may differ: some may pass private memory
+/// and others symmetric memory, at any offsets. The memory must stay allocated until the stream has run
+/// the collective. 0: the collective takes symmetric memory only, as on host
+/// memory, with PEs of several hosts and in a checked job. A larger collective with private memory
+/// returns NOT_SUPPORTED, and the other members get PEER_ARGUMENT. `collective` is one of
+/// `nvshmemrs_collective`; `nvshmemrs_collect` and `nvshmemrs_alltoalls` take symmetric memory only.
+///
+/// Local; the same result on all members, which changes only with `nvshmemrs_device_algorithm`.
+/// OpenSHMEM does not have it.
+/// Errors: BAD_HANDLE, INVALID_VALUE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_private_bytes(
+    runtime: nvshmemrs_runtime_t,
+    team: nvshmemrs_team_t,
+    collective: i32,
+    bytes: *mut u64,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        handle::check_out("bytes", bytes)?;
+        let index = usize::try_from(collective.wrapping_sub(1)).unwrap_or(usize::MAX);
+        let operation = *COLLECTIVES
+            .get(index)
+            .ok_or_else(|| Error::invalid("collective", collective, "1 to 9"))?;
+        let most = rt.private_bytes(handle::team(team), operation)?;
+        handle::write("bytes", bytes, most)
     })
 }

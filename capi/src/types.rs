@@ -149,6 +149,30 @@ pub enum nvshmemrs_algorithm {
     NVSHMEMRS_ALGORITHM_LAMPORT = 4,
 }
 
+/// A collective that moves or combines data.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_collective {
+    /// `nvshmemrs_broadcast`.
+    NVSHMEMRS_COLLECTIVE_BROADCAST = 1,
+    /// `nvshmemrs_fcollect`.
+    NVSHMEMRS_COLLECTIVE_FCOLLECT = 2,
+    /// `nvshmemrs_alltoall`.
+    NVSHMEMRS_COLLECTIVE_ALLTOALL = 3,
+    /// `nvshmemrs_gather`.
+    NVSHMEMRS_COLLECTIVE_GATHER = 4,
+    /// `nvshmemrs_scatter`.
+    NVSHMEMRS_COLLECTIVE_SCATTER = 5,
+    /// `nvshmemrs_reduce`.
+    NVSHMEMRS_COLLECTIVE_REDUCE = 6,
+    /// `nvshmemrs_reducescatter`.
+    NVSHMEMRS_COLLECTIVE_REDUCESCATTER = 7,
+    /// `nvshmemrs_inscan`.
+    NVSHMEMRS_COLLECTIVE_INSCAN = 8,
+    /// `nvshmemrs_exscan`.
+    NVSHMEMRS_COLLECTIVE_EXSCAN = 9,
+}
+
 /// Predefined teams.
 #[repr(u64)]
 #[derive(Clone, Copy)]

@@ -80,7 +80,11 @@ pub use accesses::Accesses;
 pub use allocator::{Allocator, Block};
 pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
-pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
+pub use buffer::{
+    LocalDest, LocalSource, NbiDest, NbiSource, PrivateAddress, Registration, SymRange,
+};
+#[doc(hidden)]
+pub use collectives::CollectiveBuffer;
 /// # Example
 ///
 /// ```
@@ -98,7 +102,6 @@ pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRa
 /// # }
 /// ```
 pub use deadline::deadline;
-#[doc(hidden)]
 pub use debug::{Level as DebugLevel, abort, write_stderr};
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};

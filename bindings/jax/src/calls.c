@@ -1,7 +1,8 @@
 /* Handlers of XLA's foreign functions: one for each platform. The attribute `operation` says which operation a call is; the token, an
  * operand and a result of every call, gives calls their order.
  *
- * XLA's buffers are private memory. So a collective's operand is copied to the staging area, which is symmetric, and its result from there.
+ * XLA's buffers are private memory. On GPUs the library takes private memory in collectives of few bytes (the attribute `private`). Otherwise
+ * a collective's operand is copied to the staging area, which is symmetric, and its result from there.
  * Addresses in the heap are attributes: bytes from the staging area, which are the same on all PEs. XLA never has such memory as a buffer,
  * because it copies buffers that it does not own before it lets a call write to them. */
 
@@ -111,7 +112,7 @@ static int32_t target(const struct xla_call *call)
 
 /* ---- The operations ---- */
 
-/* A collective: operand to the staging area, the collective there, and its result to XLA's buffer. */
+/* A collective: on XLA's buffers, or operand to the staging area, the collective there, and its result to XLA's buffer. */
 static int32_t collective(const struct xla_call *call, uint64_t where, enum operation operation, const struct xla_buffer *from,
     const struct xla_buffer *to)
 {
@@ -119,8 +120,10 @@ static int32_t collective(const struct xla_call *call, uint64_t where, enum oper
     const size_t bytes = bytes_of(from), result = bytes_of(to);
     const size_t count = (size_t)attribute(call, "count");
     const int32_t dtype = (int32_t)attribute(call, "dtype"), op = (int32_t)attribute(call, "op");
-    char *source = job.staging, *dest = source + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    int32_t status = bytes == 0 ? NVSHMEMRS_SUCCESS : nvshmemrs_put(where, source, from->data, bytes, job.me);
+    const bool private = attribute(call, "private");
+    char *source = private ? from->data : job.staging;
+    char *dest = private ? to->data : source + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    int32_t status = bytes == 0 || private ? NVSHMEMRS_SUCCESS : nvshmemrs_put(where, source, from->data, bytes, job.me);
     if (status != NVSHMEMRS_SUCCESS)
         return status;
     switch (operation) {
@@ -139,7 +142,7 @@ static int32_t collective(const struct xla_call *call, uint64_t where, enum oper
     default:
         status = nvshmemrs_broadcast(where, team, dest, source, bytes, (int32_t)attribute(call, "root"));
     }
-    if (status != NVSHMEMRS_SUCCESS || result == 0)
+    if (status != NVSHMEMRS_SUCCESS || result == 0 || private)
         return status;
     return nvshmemrs_get(where, to->data, dest, result, job.me);
 }
@@ -201,7 +204,7 @@ static struct xla_error *run(const struct xla_call *call, uint64_t where, void *
     default:
         if (operation > BROADCAST || operation < REDUCE || from == NULL || to == NULL)
             break;
-        if (staged > job.bytes)
+        if (staged > job.bytes && !attribute(call, "private"))
             return fail(call, XLA_INVALID_ARGUMENT, "nvshmemrs: the call needs %zu bytes of the staging area, which has %zu", staged, job.bytes);
         return failed(call, collective(call, where, operation, from, to));
     }

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x9e987cc916e9b7e5
+const API_HASH = 0x790c0aa0a49e40be
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -131,6 +131,28 @@ const ENGINES = Int32(3)
 "Sixteen bytes at a time travel through staging memory of the members, which is zero
 until data arrives."
 const LAMPORT = Int32(4)
+end
+
+"A collective that moves or combines data."
+module Collective
+"`nvshmemrs_broadcast`."
+const BROADCAST = Int32(1)
+"`nvshmemrs_fcollect`."
+const FCOLLECT = Int32(2)
+"`nvshmemrs_alltoall`."
+const ALLTOALL = Int32(3)
+"`nvshmemrs_gather`."
+const GATHER = Int32(4)
+"`nvshmemrs_scatter`."
+const SCATTER = Int32(5)
+"`nvshmemrs_reduce`."
+const REDUCE = Int32(6)
+"`nvshmemrs_reducescatter`."
+const REDUCESCATTER = Int32(7)
+"`nvshmemrs_inscan`."
+const INSCAN = Int32(8)
+"`nvshmemrs_exscan`."
+const EXSCAN = Int32(9)
 end
 
 "Predefined teams."
@@ -2537,6 +2559,39 @@ OpenSHMEM does not have it.
 @inline function nvshmemrs_device_algorithm(runtime, algorithm, blocks, threads, chunk)
     ccall(pointer_device_algorithm[], Int32, (UInt64, Int32, Int32, Int32, Int32), runtime,
         algorithm, blocks, threads, chunk)
+end
+
+const pointer_private_bytes = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_private_bytes(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
+#     int32_t collective, uint64_t *bytes)
+"""
+    nvshmemrs_private_bytes(runtime, team, collective, bytes)
+
+The most bytes with which a collective over `team`, called with the handle of a stream of
+the GPU, takes private memory: of the message, or of one part where there is a part per
+member. Up to that size `dest`, `source` or both may be any memory of this PE's GPU, such as
+of `cudaMalloc` or of a framework's allocator, also in a captured graph. Members may differ:
+some may pass private memory and others symmetric memory, at any offsets. The memory must
+stay allocated until the stream has run the collective. 0: the collective takes symmetric
+memory only, as on host memory, with PEs of several hosts and in a checked job. A larger
+collective with private memory returns NOT\\_SUPPORTED, and the other members get
+PEER\\_ARGUMENT. `collective` is one of `nvshmemrs_collective`; `nvshmemrs_collect` and
+`nvshmemrs_alltoalls` take symmetric memory only.
+
+Local; the same result on all members, which changes only with `nvshmemrs_device_algorithm`.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_private_bytes(runtime, team, collective, bytes)
+    ccall(pointer_private_bytes[], Int32, (UInt64, UInt64, Int32, Ptr{UInt64}), runtime, team,
+        collective, bytes)
 end
 
 const pointer_malloc = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5647,6 +5702,7 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_device_state => pointer_device_state,
     :nvshmemrs_device_state_pointer => pointer_device_state_pointer,
     :nvshmemrs_device_algorithm => pointer_device_algorithm,
+    :nvshmemrs_private_bytes => pointer_private_bytes,
     :nvshmemrs_malloc => pointer_malloc,
     :nvshmemrs_calloc => pointer_calloc,
     :nvshmemrs_align => pointer_align,

@@ -57,7 +57,7 @@ pub extern "C" fn nvshmemrs_broadcast(
     root: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.broadcast(handle::team(team), handle::symmetric(dest), handle::symmetric(source), bytes, root)
+        rt.broadcast(handle::team(team), handle::buffer(dest), handle::buffer(source), bytes, root)
     })
 }
 
@@ -81,7 +81,7 @@ pub extern "C" fn nvshmemrs_reduce(
     op: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.reduce(handle::team(team), handle::symmetric(dest), handle::symmetric(source), count, dtype, op)
+        rt.reduce(handle::team(team), handle::buffer(dest), handle::buffer(source), count, dtype, op)
     })
 }
 
@@ -101,7 +101,7 @@ pub extern "C" fn nvshmemrs_fcollect(
     bytes: usize,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.fcollect(handle::team(team), handle::symmetric(dest), handle::symmetric(source), bytes)
+        rt.fcollect(handle::team(team), handle::buffer(dest), handle::buffer(source), bytes)
     })
 }
 
@@ -140,7 +140,7 @@ pub extern "C" fn nvshmemrs_alltoall(
     bytes: usize,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.alltoall(handle::team(team), handle::symmetric(dest), handle::symmetric(source), bytes)
+        rt.alltoall(handle::team(team), handle::buffer(dest), handle::buffer(source), bytes)
     })
 }
 
@@ -186,7 +186,7 @@ pub extern "C" fn nvshmemrs_gather(
     root: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.gather(handle::team(team), handle::symmetric(dest), handle::symmetric(source), bytes, root)
+        rt.gather(handle::team(team), handle::buffer(dest), handle::buffer(source), bytes, root)
     })
 }
 
@@ -208,7 +208,7 @@ pub extern "C" fn nvshmemrs_scatter(
     root: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.scatter(handle::team(team), handle::symmetric(dest), handle::symmetric(source), bytes, root)
+        rt.scatter(handle::team(team), handle::buffer(dest), handle::buffer(source), bytes, root)
     })
 }
 
@@ -231,7 +231,7 @@ pub extern "C" fn nvshmemrs_reducescatter(
     op: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.reducescatter(handle::team(team), handle::symmetric(dest), handle::symmetric(source), count, dtype, op)
+        rt.reducescatter(handle::team(team), handle::buffer(dest), handle::buffer(source), count, dtype, op)
     })
 }
 
@@ -254,7 +254,7 @@ pub extern "C" fn nvshmemrs_inscan(
     op: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.inscan(handle::team(team), handle::symmetric(dest), handle::symmetric(source), count, dtype, op)
+        rt.inscan(handle::team(team), handle::buffer(dest), handle::buffer(source), count, dtype, op)
     })
 }
 
@@ -277,6 +277,6 @@ pub extern "C" fn nvshmemrs_exscan(
     op: i32,
 ) -> i32 {
     guard::queued(runtime, move |rt| {
-        rt.exscan(handle::team(team), handle::symmetric(dest), handle::symmetric(source), count, dtype, op)
+        rt.exscan(handle::team(team), handle::buffer(dest), handle::buffer(source), count, dtype, op)
     })
 }

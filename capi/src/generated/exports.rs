@@ -86,6 +86,7 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::device::nvshmemrs_device_state as *const () as u64,
         crate::device::nvshmemrs_device_state_pointer as *const () as u64,
         crate::device::nvshmemrs_device_algorithm as *const () as u64,
+        crate::device::nvshmemrs_private_bytes as *const () as u64,
         crate::heap::nvshmemrs_malloc as *const () as u64,
         crate::heap::nvshmemrs_calloc as *const () as u64,
         crate::heap::nvshmemrs_align as *const () as u64,

@@ -170,6 +170,13 @@ pub(crate) fn symmetric(ptr: *const c_void) -> nvshmem_core::Symmetric {
     nvshmem_core::Symmetric::Address(addr(ptr))
 }
 
+/// The buffer of a collective, which the core checks.
+#[inline(always)]
+pub(crate) fn buffer(ptr: *const c_void) -> nvshmem_core::PrivateAddress {
+    // SAFETY: rule 1: by the header, a buffer in private memory is the collective's until it is complete.
+    unsafe { nvshmem_core::PrivateAddress::from_raw(addr(ptr)) }
+}
+
 /// A checked address as a pointer; NULL for `None`.
 pub(crate) fn address(address: Option<u64>) -> *mut c_void {
     address.unwrap_or(0) as *mut c_void

@@ -2,7 +2,8 @@
 
 use super::moves::{ALLTOALL, MemberBuffers};
 use super::{
-    CollectiveCall, Part, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
+    CollectiveBuffer, CollectiveCall, Part, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap,
+    times, with_work,
 };
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
@@ -21,8 +22,8 @@ impl Runtime {
     pub fn alltoall(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         bytes: usize,
     ) -> Result<()> {
         self.moves(

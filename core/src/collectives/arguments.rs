@@ -29,14 +29,18 @@ fn overlapping(dest: SymRange, source: SymRange) -> Error {
     Error::invalid(
         "dest",
         format!(
-            "{} bytes at byte {:#x} of the heap",
+            "{} bytes that begin {} bytes {} `source`",
             dest.bytes(),
-            dest.offset()
+            dest.offset().abs_diff(source.offset()),
+            if dest.offset() < source.offset() {
+                "before"
+            } else {
+                "behind"
+            }
         ),
         format!(
-            "clear of `source`, which has {} bytes at byte {:#x}, or exactly where the in-place form has it",
-            source.bytes(),
-            source.offset()
+            "clear of `source`, which has {} bytes, or exactly where the in-place form has it",
+            source.bytes()
         ),
     )
 }

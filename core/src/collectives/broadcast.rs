@@ -1,9 +1,9 @@
 //! Broadcast: small data is a payload of the meeting; otherwise every member copies from the root, on several hosts in two levels.
 
 use super::moves::{BROADCAST, MemberBuffers};
-use super::{CollectiveCall, Part};
+use super::{CollectiveBuffer, CollectiveCall, Part};
 use crate::operation::Operation;
-use crate::symmetric::{SymSlice, Symmetric};
+use crate::symmetric::SymSlice;
 use crate::team::Groups;
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
@@ -20,8 +20,8 @@ impl Runtime {
     pub fn broadcast(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         bytes: usize,
         root: Pe,
     ) -> Result<()> {

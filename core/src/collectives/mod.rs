@@ -20,6 +20,7 @@ mod hosts;
 mod levels;
 mod moves;
 mod offload;
+mod private;
 mod reduce;
 mod reducescatter;
 mod scan;
@@ -27,6 +28,7 @@ mod work;
 
 use arguments::{check_overlap, times};
 use levels::Part;
+pub use private::CollectiveBuffer;
 use work::{WORK_WORDS, Work, bytes_of, bytes_of_mut, with_work};
 
 use crate::job::block::{PAYLOAD_WORDS, Slot};

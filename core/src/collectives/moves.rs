@@ -3,7 +3,9 @@
 //! A [`Move`] defines which members use `dest` and `source`, and whether a buffer has a part for each member. It determines the checks of the
 //! arguments, the arguments that the members compare, the checker's events, and the payload of small data.
 
-use super::{CollectiveCall, PAYLOAD_BYTES, Part, check_overlap, times, with_work};
+use super::{
+    CollectiveBuffer, CollectiveCall, PAYLOAD_BYTES, Part, check_overlap, times, with_work,
+};
 use super::{alltoall, broadcast};
 use crate::buffer::SymRange;
 use crate::job::block::PAYLOAD_WORDS;
@@ -260,7 +262,7 @@ impl Runtime {
         &self,
         row: &'static Move,
         team: Team,
-        buffers: (Symmetric, Symmetric),
+        buffers: (CollectiveBuffer, CollectiveBuffer),
         part: impl FnOnce(usize) -> Result<usize>,
         root: Pe,
     ) -> Result<()> {
@@ -282,10 +284,10 @@ impl Runtime {
                 row.source.bytes(bytes, n_pes)?,
             );
             if row.dest.is_checked(is_root) {
-                dest = buffers.0.resolve(inner, "dest", to)?;
+                dest = collective.resolve(self.submission, buffers.0, "dest", to)?;
             }
             if row.source.is_checked(is_root) {
-                source = buffers.1.resolve(inner, "source", from)?;
+                source = collective.resolve(self.submission, buffers.1, "source", from)?;
             }
             let own = source.offset() + row.source.part(me, bytes);
             let own = own.checked_sub(row.dest.part(me, bytes));
@@ -368,8 +370,8 @@ impl Runtime {
     pub fn fcollect(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         bytes: usize,
     ) -> Result<()> {
         self.moves(
@@ -401,8 +403,8 @@ impl Runtime {
     pub fn gather(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         bytes: usize,
         root: Pe,
     ) -> Result<()> {
@@ -431,8 +433,8 @@ impl Runtime {
     pub fn scatter(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         bytes: usize,
         root: Pe,
     ) -> Result<()> {

@@ -6,18 +6,18 @@
 
 use super::fold::{Kernel, kernel};
 use super::{
-    CollectiveCall, PAYLOAD_BYTES, Part, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap,
-    times, with_work,
+    CollectiveBuffer, CollectiveCall, PAYLOAD_BYTES, Part, WORK_WORDS, Work, bytes_of,
+    bytes_of_mut, check_overlap, times, with_work,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::{Dtype, Element};
 use crate::op::Op;
 use crate::runtime::Inner;
-use crate::symmetric::{SymSlice, Symmetric};
+use crate::symmetric::SymSlice;
 
 use crate::operation::{ARGS, Operation};
 use crate::team::Groups;
-use crate::transport::{GetRequest, Task};
+use crate::transport::{GetRequest, Submission, Task};
 use crate::{Error, Pe, Result, Runtime, Team};
 use std::ops::Range;
 
@@ -54,13 +54,14 @@ pub(super) fn check_aligned(
 
 #[cold]
 fn not_aligned(argument: &'static str, range: SymRange, dtype: Dtype) -> Error {
+    let alignment = dtype.alignment() as u64;
     Error::invalid(
         argument,
-        format!("at byte {:#x} of the heap", range.offset()),
         format!(
-            "at a multiple of {} bytes for elements of `{dtype}`",
-            dtype.alignment()
+            "{} bytes behind a multiple of {alignment} bytes",
+            range.offset() % alignment
         ),
+        format!("at a multiple of {alignment} bytes for elements of `{dtype}`"),
     )
 }
 
@@ -68,17 +69,15 @@ impl Reduction {
     /// Checks a reduction whose buffers have the same length: they are the same or do not overlap.
     #[inline]
     pub(super) fn check(
-        inner: &Inner,
-        dest: Symmetric,
-        source: Symmetric,
-        count: usize,
-        dtype: i32,
-        op: i32,
+        collective: &CollectiveCall<'_>,
+        submission: Submission,
+        (dest, source): (CollectiveBuffer, CollectiveBuffer),
+        (count, dtype, op): (usize, i32, i32),
     ) -> Result<Reduction> {
         let (kernel, op) = check_kernel(dtype, op)?;
         let bytes = times("count", count, kernel.size)?;
-        let dest = dest.resolve(inner, "dest", bytes)?;
-        let source = source.resolve(inner, "source", bytes)?;
+        let dest = collective.resolve(submission, dest, "dest", bytes)?;
+        let source = collective.resolve(submission, source, "source", bytes)?;
         check_aligned("dest", dest, kernel)?;
         check_aligned("source", source, kernel)?;
         check_overlap(dest, source, Some(source.offset()))?;
@@ -190,8 +189,8 @@ impl Runtime {
     pub fn reduce(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         count: usize,
         dtype: i32,
         op: i32,
@@ -216,13 +215,15 @@ impl Runtime {
         &self,
         operation: Operation,
         team: Team,
-        (dest, source): (Symmetric, Symmetric),
-        (count, dtype, op): (usize, i32, i32),
+        buffers: (CollectiveBuffer, CollectiveBuffer),
+        arguments: (usize, i32, i32),
         combine: impl FnOnce(&Reduction, &CollectiveCall<'_>, [u64; ARGS]) -> Result<()>,
     ) -> Result<()> {
         let inner = &*self.inner;
         let collective = inner.enter(team, operation)?;
-        let reduction = match Reduction::check(inner, dest, source, count, dtype, op) {
+        let (count, dtype, op) = arguments;
+        let checked = Reduction::check(&collective, self.submission, buffers, arguments);
+        let reduction = match checked {
             Ok(reduction) => reduction,
             Err(error) => return collective.refuse(self.submission, operation, error),
         };

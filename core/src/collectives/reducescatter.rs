@@ -1,11 +1,11 @@
 //! Reducescatter: every member keeps one part of a reduction.
 
 use super::reduce::{Reduction, check_aligned, check_kernel, fold_all};
-use super::{PAYLOAD_BYTES, check_overlap, times, with_work};
+use super::{CollectiveBuffer, PAYLOAD_BYTES, check_overlap, times, with_work};
 use crate::dtype::Element;
 use crate::op::Op;
 use crate::operation::{IN_PLACE, Operation};
-use crate::symmetric::{SymSlice, Symmetric};
+use crate::symmetric::SymSlice;
 use crate::{Result, Runtime, Team};
 
 impl Runtime {
@@ -17,8 +17,8 @@ impl Runtime {
     pub fn reducescatter(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         count: usize,
         dtype: i32,
         op: i32,
@@ -29,8 +29,8 @@ impl Runtime {
         let checked = check_kernel(dtype, op).and_then(|(kernel, op)| {
             let bytes = times("count", count, kernel.size)?;
             let total = times("count", count, kernel.size * n_pes as usize)?;
-            let dest = dest.into().resolve(inner, "dest", bytes)?;
-            let source = source.into().resolve(inner, "source", total)?;
+            let dest = collective.resolve(self.submission, dest.into(), "dest", bytes)?;
+            let source = collective.resolve(self.submission, source.into(), "source", total)?;
             check_aligned("dest", dest, kernel)?;
             check_aligned("source", source, kernel)?;
             let own = source.offset() + me as u64 * bytes;

@@ -2,11 +2,11 @@
 
 use super::fold::Kernel;
 use super::reduce::{Reduction, part_of, pieces};
-use super::{CollectiveCall, Work, with_work};
+use super::{CollectiveBuffer, CollectiveCall, Work, with_work};
 use crate::dtype::Element;
 use crate::op::Op;
 use crate::runtime::Inner;
-use crate::symmetric::{SymSlice, Symmetric};
+use crate::symmetric::SymSlice;
 
 use crate::operation::{ARGS, Operation};
 use crate::{Pe, Result, Runtime, Team};
@@ -20,8 +20,8 @@ impl Runtime {
     pub fn inscan(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         count: usize,
         dtype: i32,
         op: i32,
@@ -38,8 +38,8 @@ impl Runtime {
     pub fn exscan(
         &self,
         team: Team,
-        dest: impl Into<Symmetric>,
-        source: impl Into<Symmetric>,
+        dest: impl Into<CollectiveBuffer>,
+        source: impl Into<CollectiveBuffer>,
         count: usize,
         dtype: i32,
         op: i32,
@@ -79,7 +79,7 @@ impl Runtime {
         &self,
         operation: Operation,
         team: Team,
-        buffers: (Symmetric, Symmetric),
+        buffers: (CollectiveBuffer, CollectiveBuffer),
         count: usize,
         dtype: i32,
         op: i32,

@@ -49,7 +49,7 @@ def torch_ops(numbers: list[int], python: str) -> list[Check]:
     return checks
 
 
-JAX_PARTS = "reductions moves teams one_sided signals control shards views large"
+JAX_PARTS = "reductions moves teams one_sided signals control shards views large private"
 
 
 def jax(numbers: list[int], python: str) -> list[Check]:

@@ -44,7 +44,7 @@ def correctness(n: int, most: str) -> list[Check]:
     for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
         checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n, gpus=n))
-    return checks + engines(n) + let_go(n) + beside(n) + held(n)
+    return checks + engines(n) + private(n) + let_go(n) + beside(n) + held(n)
 
 
 def engines(n: int) -> list[Check]:
@@ -54,6 +54,16 @@ def engines(n: int) -> list[Check]:
     for part in parts:
         command = [*processes(n, program("device_engines-c")), part]
         checks.append(Check(f"{n} processes: engines, {part}, C", command, f"engines ok: {part}$", n, gpus=n))
+    return checks
+
+
+def private(n: int) -> list[Check]:
+    """Collectives on private memory of the GPUs."""
+    parts = ["values", "teams", "graph", "refused"] + (["counts", "one_too_large"] if n > 1 else [])
+    checks = []
+    for part in parts:
+        command = [*processes(n, program("device_private-c")), part]
+        checks.append(Check(f"{n} processes: private memory, {part}, C", command, f"private ok: {part}$", n, gpus=n))
     return checks
 
 

@@ -13,7 +13,7 @@ const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conforma
 
 /// C programs, with their sources.
 #[rustfmt::skip]
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 15] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
@@ -21,6 +21,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
     ("tests/device_errors-c", &["tests/programs/device_errors.c"]),
     ("tests/device_streams-c", &["tests/programs/device_streams.c"]),
     ("tests/device_engines-c", &["tests/programs/device_engines.c"]),
+    ("tests/device_private-c", &["tests/programs/device_private.c"]),
     ("tests/device_beside-c", &["tests/programs/device_beside.c"]),
     ("tests/device_let_go-c", &["tests/programs/device_let_go.c"]),
     ("tests/device_held-c", &["tests/programs/device_held.c"]),

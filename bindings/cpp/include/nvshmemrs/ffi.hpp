@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x9e987cc916e9b7e5;
+inline constexpr std::uint64_t expected_api_hash = 0x790c0aa0a49e40be;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -166,6 +166,28 @@ enum class Algorithm : int32_t {
     /// Sixteen bytes at a time travel through staging memory of the members, which is zero until data
     /// arrives.
     Lamport = NVSHMEMRS_ALGORITHM_LAMPORT,
+};
+
+/// A collective that moves or combines data.
+enum class Collective : int32_t {
+    /// `nvshmemrs_broadcast`.
+    Broadcast = NVSHMEMRS_COLLECTIVE_BROADCAST,
+    /// `nvshmemrs_fcollect`.
+    Fcollect = NVSHMEMRS_COLLECTIVE_FCOLLECT,
+    /// `nvshmemrs_alltoall`.
+    Alltoall = NVSHMEMRS_COLLECTIVE_ALLTOALL,
+    /// `nvshmemrs_gather`.
+    Gather = NVSHMEMRS_COLLECTIVE_GATHER,
+    /// `nvshmemrs_scatter`.
+    Scatter = NVSHMEMRS_COLLECTIVE_SCATTER,
+    /// `nvshmemrs_reduce`.
+    Reduce = NVSHMEMRS_COLLECTIVE_REDUCE,
+    /// `nvshmemrs_reducescatter`.
+    Reducescatter = NVSHMEMRS_COLLECTIVE_REDUCESCATTER,
+    /// `nvshmemrs_inscan`.
+    Inscan = NVSHMEMRS_COLLECTIVE_INSCAN,
+    /// `nvshmemrs_exscan`.
+    Exscan = NVSHMEMRS_COLLECTIVE_EXSCAN,
 };
 
 /// Predefined teams.
@@ -1423,6 +1445,26 @@ enum class Access : int32_t {
 [[nodiscard]] inline Status device_algorithm(nvshmemrs_runtime_t runtime, int32_t algorithm,
     int32_t blocks, int32_t threads, int32_t chunk) noexcept {
     return static_cast<Status>(nvshmemrs_device_algorithm(runtime, algorithm, blocks, threads, chunk));
+}
+
+/// The most bytes with which a collective over `team`, called with the handle of a stream of the GPU, takes
+/// private memory: of the message, or of one part where there is a part per member. Up to that size `dest`,
+/// `source` or both may be any memory of this PE's GPU, such as of `cudaMalloc` or of a framework's
+/// allocator, also in a captured graph. Members may differ: some may pass private memory and others
+/// symmetric memory, at any offsets. The memory must stay allocated until the stream has run the
+/// collective. 0: the collective takes symmetric memory only, as on host memory, with PEs of several hosts
+/// and in a checked job. A larger collective with private memory returns NOT_SUPPORTED, and the other
+/// members get PEER_ARGUMENT. `collective` is one of `nvshmemrs_collective`; `nvshmemrs_collect` and
+/// `nvshmemrs_alltoalls` take symmetric memory only.
+///
+/// Local; the same result on all members, which changes only with `nvshmemrs_device_algorithm`.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status private_bytes(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
+    Collective collective, uint64_t *bytes) noexcept {
+    return static_cast<Status>(nvshmemrs_private_bytes(runtime, team, static_cast<int32_t>(collective),
+        bytes));
 }
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; the

@@ -4,12 +4,16 @@ use super::types::List;
 use super::*;
 
 const TEAM: Arg = passed("team", "nvshmemrs_team_t", "handle::team(team)");
+/// Buffers that may be private memory.
+const TO: Arg = passed("dest", "*mut c_void", "handle::buffer(dest)");
+const FROM: Arg = passed("source", "*const c_void", "handle::buffer(source)");
 const COUNT: Arg = plain("count", "usize");
-const MOVE: &[Arg] = &[TEAM, DEST, SOURCE, plain("bytes", "usize")];
+const BYTES: Arg = plain("bytes", "usize");
+const MOVE: &[Arg] = &[TEAM, TO, FROM, BYTES];
 const REDUCE: &[Arg] = &[
     TEAM,
-    DEST,
-    SOURCE,
+    TO,
+    FROM,
     COUNT,
     plain("dtype", "i32"),
     plain("op", "i32"),
@@ -116,7 +120,7 @@ pub(super) fn family() -> Family {
                 "Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many \
                  elements as all of them together: with one dimension more than `source`, the last one is the member. \
                  In place `source` is the member's own part of `dest`; otherwise they must not overlap."),
-        moving("collect", MOVE, ", same symmetric address `dest`",
+        moving("collect", &[TEAM, DEST, SOURCE, BYTES], ", same symmetric address `dest`",
             "Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in `dest` \
              on every member, which has room for the sum. `source` and `dest` must not overlap.",
             shmem("9.9.8", "shmem_collectmem"))

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x9e987cc916e9b7e5
+API_HASH = 0x790c0aa0a49e40be
 """The API hash that this file was generated with."""
 
 
@@ -140,6 +140,29 @@ class Algorithm(enum.IntEnum):
     LAMPORT = 4
     """Sixteen bytes at a time travel through staging memory of the members, which is zero until data
     arrives."""
+
+
+class Collective(enum.IntEnum):
+    """A collective that moves or combines data."""
+
+    BROADCAST = 1
+    """`nvshmemrs_broadcast`."""
+    FCOLLECT = 2
+    """`nvshmemrs_fcollect`."""
+    ALLTOALL = 3
+    """`nvshmemrs_alltoall`."""
+    GATHER = 4
+    """`nvshmemrs_gather`."""
+    SCATTER = 5
+    """`nvshmemrs_scatter`."""
+    REDUCE = 6
+    """`nvshmemrs_reduce`."""
+    REDUCESCATTER = 7
+    """`nvshmemrs_reducescatter`."""
+    INSCAN = 8
+    """`nvshmemrs_inscan`."""
+    EXSCAN = 9
+    """`nvshmemrs_exscan`."""
 
 
 class Team(enum.IntEnum):
@@ -2031,6 +2054,32 @@ _FUNCTIONS = (
 
     Returns:
         SUCCESS, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
+        "nvshmemrs_private_bytes",
+        c_int32,
+        (c_uint64, c_uint64, c_int32, POINTER(c_uint64)),
+        """(runtime, team, collective, bytes)
+
+    The most bytes with which a collective over `team`, called with the handle of a stream of the
+    GPU, takes private memory: of the message, or of one part where there is a part per member. Up
+    to that size `dest`, `source` or both may be any memory of this PE's GPU, such as of
+    `cudaMalloc` or of a framework's allocator, also in a captured graph. Members may differ: some
+    may pass private memory and others symmetric memory, at any offsets. The memory must stay
+    allocated until the stream has run the collective. 0: the collective takes symmetric memory
+    only, as on host memory, with PEs of several hosts and in a checked job. A larger collective
+    with private memory returns NOT_SUPPORTED, and the other members get PEER_ARGUMENT. `collective`
+    is one of `nvshmemrs_collective`; `nvshmemrs_collect` and `nvshmemrs_alltoalls` take symmetric
+    memory only.
+
+    Local; the same result on all members, which changes only with `nvshmemrs_device_algorithm`.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE, INVALID_VALUE.
 
     Standard:
         OpenSHMEM does not have it.

@@ -5,6 +5,7 @@ of tests/programs/fake_cuda.c, whose memory the host can read) with its streams,
 from __future__ import annotations
 
 import ctypes
+import struct
 from typing import Any, Dict, Optional
 
 import numpy as np
@@ -78,6 +79,24 @@ class Memory:
     def __del__(self) -> None:
         if initialized:
             _driver.cuMemFreeHost(ctypes.c_void_p(self.address))
+
+
+class PrivateMemory:
+    """Memory of the current GPU; it lasts until the process ends."""
+
+    def __init__(self, nbytes: int) -> None:
+        page = 2 << 20
+        size = ctypes.c_size_t(-(-max(nbytes, 1) // page) * page)
+        place, memory = ctypes.c_uint64(), ctypes.c_uint64()
+        zero = ctypes.c_uint64(0)
+        call("cuMemAddressReserve", ctypes.byref(place), size, ctypes.c_size_t(0), zero, zero)
+        properties = struct.pack("iiiiQ8x", 1, 1, 1, device, 0)
+        call("cuMemCreate", ctypes.byref(memory), size, properties, zero)
+        call("cuMemMap", place, size, ctypes.c_size_t(0), memory, zero)
+        access = struct.pack("iii", 1, device, 3)
+        call("cuMemSetAccess", place, size, access, ctypes.c_size_t(1))
+        call("cuMemRelease", memory)
+        self.address = place.value
 
 
 class _At:

@@ -13,6 +13,8 @@ from jax.sharding import PartitionSpec as P
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
+from nvshmemrs._ffi import Collective
+from nvshmemrs.core.interop._common import private_bytes
 
 DTYPES = "int8 int32 uint16 float16 bfloat16 float32 complex64".split()
 OPS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -217,7 +219,7 @@ def large(me, n):
         expected = n * (np.arange(count) % 7) + sum(range(n))
         assert np.array_equal(np.asarray(x), expected), count
     try:
-        jax.jit(nj.all_reduce)(jnp.zeros(1 << 20), token)
+        jax.jit(nj.all_reduce)(jnp.zeros(1 << 24), token)
     except nvshmem.NvshmemInvalid as error:
         assert "start(staging=" in str(error), error
     else:
@@ -227,7 +229,48 @@ def large(me, n):
     assert empty.shape == (n, 0, 3), empty
 
 
-PARTS = (reductions, moves, teams, one_sided, signals, control, shards, views, large)
+def private(me, n):
+    """What needs no staging area, which on GPUs has no room for most of these; on the host nothing does."""
+
+    def values(pe, count):
+        return np.arange(count, dtype="float32") % 7 + pe
+
+    on_gpu, every = jax.default_backend() != "cpu", range(n)
+    for name in ("reduce", "reducescatter", "fcollect", "alltoall", "broadcast"):
+        most = private_bytes(0, Collective[name.upper()])
+        assert (most > 0) == on_gpu, (name, most)
+        for count in (1, 33, *((most // 4 - 1, most // 4) if on_gpu else ())):
+            wide = n * count
+            call, length, expected = {
+                "reduce": (nj.all_reduce, count, lambda: sum(values(pe, count) for pe in every)),
+                "reducescatter": (
+                    nj.reduce_scatter,
+                    wide,
+                    lambda: sum(values(pe, wide) for pe in every)[me * count :][:count],
+                ),
+                "fcollect": (nj.all_gather, count, lambda: np.concatenate([values(pe, count) for pe in every])),
+                "alltoall": (
+                    nj.all_to_all,
+                    wide,
+                    lambda: np.concatenate([values(pe, wide)[me * count :][:count] for pe in every]),
+                ),
+                "broadcast": (lambda x, token: nj.broadcast(x, token, n - 1), count, lambda: values(n - 1, count)),
+            }[name]
+
+            @jax.jit
+            def twice(x, token):
+                first, token = call(x, token)
+                second, token = call(x * 2, token)
+                return first, second, token
+
+            x = jnp.asarray(values(me, length))
+            for _ in range(3):  # XLA records a graph after the first
+                first, second, _ = twice(x, nj.token())
+                assert np.array_equal(np.asarray(first).reshape(-1), expected()), (name, count)
+                assert np.array_equal(np.asarray(second).reshape(-1), 2 * expected()), (name, count)
+
+
+PARTS = (reductions, moves, teams, one_sided, signals, control, shards, views, large, private)
 
 
 def main():

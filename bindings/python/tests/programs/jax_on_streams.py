@@ -80,7 +80,7 @@ class Value:
 
     def __init__(self, values, xla_type):
         values = np.asarray(values)
-        self.memory = fakegpu.Memory(values.nbytes)
+        self.memory = fakegpu.PrivateMemory(values.nbytes)
         self.array = fakegpu.bytes_at(self.memory.address, values.nbytes, self).view(values.dtype)
         self.array[:] = values.reshape(-1)
         self.dims = (c.c_int64 * values.ndim)(*values.shape)
@@ -151,10 +151,41 @@ for turn in range(1, 4):
     good("get", [token], [after, y], source=box, pe=me)
     assert (y.array == np.arange(6) + 10 * turn + left).all(), y.array
 
+# On XLA's own buffers, which are private memory: the staging area stays as it is.
+untouched = np.full(1 << 16, 0xEE, np.uint8)
+nvshmem.put(staging, untouched, me)
+nvshmem.barrier_all()
+kinds = {"dtype": int(_ffi.Dtype.FLOAT), "op": int(nvshmem.Op.SUM), "team": 0, "private": 1}
+wide = Value(np.arange(1 << 14, dtype="f4") % 100 + me, F32)
+summed = Value(np.zeros(1 << 14, "f4"), F32)
+parts = Value(np.arange(6 * n, dtype="f4") + 100 * me, F32)
+sent = Value(np.zeros(6 * n, "f4"), F32)
+for turn in range(3):
+    x.array[:] = np.arange(6) + 10 * turn + me
+    good("reduce", [token, x], [after, y], count=6, **kinds)
+    assert (y.array == total + 10 * turn * n).all(), y.array
+    good("fcollect", [token, x], [after, every], **kinds)
+    assert (every.array.reshape(n, 6) == [np.arange(6) + 10 * turn + pe for pe in range(n)]).all(), every.array
+    good("broadcast", [token, x], [after, y], root=n - 1, **kinds)
+    assert (y.array == np.arange(6) + 10 * turn + n - 1).all(), y.array
+    good("reducescatter", [token, parts], [after, y], count=6, **kinds)
+    assert (y.array == n * (np.arange(6) + 6 * me) + 50 * n * (n - 1)).all(), y.array
+    good("alltoall", [token, parts], [after, sent], count=24, **kinds)
+    assert (sent.array.reshape(n, 6) == [np.arange(6) + 6 * me + 100 * pe for pe in range(n)]).all(), sent.array
+    # The staging area has no room for this operand and its result.
+    good("reduce", [token, wide], [after, summed], count=1 << 14, **kinds)
+    assert (summed.array == n * (np.arange(1 << 14) % 100) + n * (n - 1) // 2).all(), summed.array
+left_there = np.zeros_like(untouched)
+nvshmem.get(left_there, staging, me)
+assert (left_there == untouched).all()
+nothing = Value(np.zeros(0, "f4"), F32)
+good("reduce", [token, nothing], [after, nothing], count=0, **kinds)
+large = Value(np.zeros(3 << 20, "f4"), F32)
+assert call("reduce", [token, large], [after, large], count=3 << 20, **kinds) and "must be in symmetric memory" in told.pop()[1]
+
 # Errors, of the library and of the handler.
 assert call("put", [token, x], [after], dest=-(1 << 40), pe=right) and "argument `dst` is 0x" in told[-1][1], told
 assert call("put", [token, x], [after], dest=box, pe=n) and "nvshmemrs: " in told.pop()[1]
-wide = Value(np.zeros(1 << 14, "f4"), F32)
 assert call("reduce", [token, wide], [after, wide], team=0, count=1) and "staging area, which has 65536" in told.pop()[1]
 assert call("barrier", [token], [after], handler=library.nvshmemrs_jax_host) and "on the host" in told.pop()[1]
 assert call("kernel", [token], [after], count=65, launch=1) and "at most 64" in told.pop()[1]

@@ -60,7 +60,8 @@ pub struct Collective {
     pub task: Task,
 }
 
-/// The data movement of a collective. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.
+/// The data movement of a collective. Symmetric offsets, or those of [`Collectives::private_offset`], and bytes of the message, or of one part
+/// where there is a part per member.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Task {
     pub dest: u64,
@@ -104,6 +105,18 @@ pub trait Collectives {
 
     /// This member cannot take part in the collective that it has submitted, and notifies the others. False: they learn of it in a meeting.
     fn refuse(&self, submission: Submission, operation: Operation, meeting: &dyn Meeting) -> bool;
+
+    /// The offset by which this PE's collectives on streams reach `bytes` bytes of private memory at `address`: the distance from the PE's part
+    /// of the heap, modulo 2^64. It lies beyond that part. `None`: the memory is not private memory of this PE's GPU.
+    ///
+    /// Local.
+    fn private_offset(&self, address: u64, bytes: u64) -> Option<u64>;
+
+    /// The most bytes, of the message or of a part, with which a collective on a stream takes private memory; 0: it takes none. The
+    /// same on all members of the team.
+    ///
+    /// Local.
+    fn private_bytes(&self, team: u32, collective: Operation) -> Result<u64>;
 
     /// Clears the state of an earlier team with a number.
     ///

@@ -4,7 +4,8 @@
 //!
 //! 1. A [`SymRange`] lies within the `stride` of the runtime that made it; its fields are private and only checked code makes
 //!    one. It may be used with another runtime, so operations compare it with their own `stride`. Access through it is
-//!    memory-safe for as long as the mapping lives, even if the allocation is gone: the mapping covers the whole heap.
+//!    memory-safe for as long as the mapping lives, even if the allocation is gone: the mapping covers the whole heap. A range of
+//!    a [`PrivateAddress`] begins beyond the `stride`, and goes from a collective to the transport that runs it only.
 //! 2. A [`LocalSource`] or [`LocalDest`] holds a pointer that is valid for its length and for its lifetime: safe
 //!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
 
@@ -36,6 +37,28 @@ impl SymRange {
     #[inline]
     pub fn bytes(self) -> u64 {
         self.bytes
+    }
+}
+
+/// The address of a collective's buffer, which may be private memory of this PE's GPU.
+#[derive(Clone, Copy, Debug)]
+pub struct PrivateAddress(u64);
+
+impl PrivateAddress {
+    /// A buffer at `address`.
+    ///
+    /// # Safety
+    /// If the address is private memory of a GPU, the buffer belongs to the collective until the collective is complete: nobody frees it, nor
+    /// accesses it but by work that its stream orders.
+    #[inline(always)]
+    pub unsafe fn from_raw(address: u64) -> PrivateAddress {
+        PrivateAddress(address)
+    }
+
+    /// The address as a number.
+    #[inline(always)]
+    pub fn get(self) -> u64 {
+        self.0
     }
 }
 

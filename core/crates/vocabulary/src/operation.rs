@@ -188,6 +188,17 @@ impl Operation {
     pub fn symmetric(self) -> &'static str {
         self.arguments()[0].name
     }
+
+    /// The arguments of a collective, with 0 for each place in the symmetric heap.
+    #[inline]
+    pub fn without_places(self, mut args: [u64; ARGS]) -> [u64; ARGS] {
+        for (arg, row) in args.iter_mut().zip(self.arguments()) {
+            if row.kind == ArgumentKind::Offset {
+                *arg = 0;
+            }
+        }
+        args
+    }
 }
 
 operations! {
@@ -489,5 +500,14 @@ mod tests {
             said(Operation::Alltoalls, 2, strides),
             "`strides` 3 (`dest`) and -1 (`source`)"
         );
+    }
+
+    #[test]
+    fn only_places_are_left_out() {
+        let of = |operation: Operation| operation.without_places([1, 2, 3, 4, 5]);
+        assert_eq!(of(Operation::Reduce), [1, 2, 3, 0, 0]);
+        assert_eq!(of(Operation::Broadcast), [1, 2, 0, 0, 5]);
+        assert_eq!(of(Operation::Gather), [1, 2, 0, 4, 5]);
+        assert_eq!(of(Operation::Barrier), [1, 2, 3, 4, 5]);
     }
 }

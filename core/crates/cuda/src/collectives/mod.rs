@@ -187,6 +187,18 @@ impl Collectives for CudaTransport {
         true
     }
 
+    fn private_offset(&self, address: u64, bytes: u64) -> Option<u64> {
+        let last = address.checked_add(bytes.checked_sub(1)?)?;
+        let _current = self.device.enter().ok()?;
+        let is_private = |at| self.layout.locate(at).is_none() && self.is_own_memory(at);
+        (is_private(address) && is_private(last))
+            .then(|| address.wrapping_sub(self.layout.address(self.me, 0)))
+    }
+
+    fn private_bytes(&self, team: u32, collective: Operation) -> Result<u64> {
+        self.most_private_bytes(team, collective)
+    }
+
     /// Members of an earlier team may have left data in the block, which is cleared before any member of the new team can write there.
     fn clear_team(&self, team: u32) -> Result<()> {
         self.set_zero(

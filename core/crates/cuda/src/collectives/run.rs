@@ -7,6 +7,7 @@
 //! differs, or whose arguments are refused, ends the collective on all members with a permanent error.
 
 use crate::CudaTransport;
+use crate::job::team;
 use crate::kernels::{self, CollectiveArgs, Plan, Reduction, Role, TeamArgs};
 use crate::operation::{ARGS, Operation, signature};
 use crate::transport::{
@@ -51,7 +52,9 @@ impl CudaTransport {
             // The call returns its own error.
             Err(error)
         };
-        if let Err(error) = self.failure() {
+        let ready = self.failure();
+        let ready = ready.and_then(|()| self.check_private(call, meeting.team_index()));
+        if let Err(error) = ready {
             return refuse(error);
         }
         match self.apply_backpressure(submission, operation, 1) {
@@ -63,6 +66,31 @@ impl CudaTransport {
         self.launch((submission, None), call, meeting)
             // The other members' kernels would wait for this member in vain.
             .inspect_err(|_| meeting.break_team())
+    }
+
+    /// Checks that a collective with private memory, whose offset lies beyond this PE's part, has a plan that takes it.
+    fn check_private(&self, call: &Collective, team: u32) -> Result<()> {
+        let (operation, task) = (call.operation, &call.task);
+        if task.dest.max(task.source) < self.layout.stride {
+            return Ok(());
+        }
+        let most = self.most_private_bytes(team, operation)?;
+        if task.bytes <= most {
+            return Ok(());
+        }
+        Err(Error::NotSupported(format!(
+            "`{}` of {} bytes over team {}, with private memory of the GPU: more than {most} bytes must be in symmetric memory",
+            operation.name(),
+            task.bytes,
+            team::name(team)
+        )))
+    }
+
+    /// See [`Collectives::private_bytes`](crate::transport::Collectives::private_bytes).
+    pub(super) fn most_private_bytes(&self, team: u32, operation: Operation) -> Result<u64> {
+        let (team, _) = self.team_args(team)?;
+        let by = (&self.tuning, self.most_blocks());
+        Ok(kernels::private_bytes(operation, &team, by))
     }
 
     /// Why the kernel of a blocking collective ended before its work was done.
@@ -100,18 +128,29 @@ impl CudaTransport {
     ) -> Result<()> {
         let (operation, task) = (call.operation, &call.task);
         let (team, base_epoch) = self.team_args(meeting.team_index())?;
-        let sign = signature(operation, &call.args, false);
-        let mut kernel = self.call_args(team, operation, sign);
-        (kernel.dest, kernel.source) = (task.dest, task.source);
-        (kernel.bytes, kernel.root) = (task.bytes, task.root);
         let reduction = task.reduction.map(|(dtype, op)| Reduction { dtype, op });
-        if let Some(reduction) = reduction {
-            kernel.reduces(reduction);
-        }
         let in_place = task.dest == task.source;
         let of_bytes = |bytes| self.plan_of(operation, reduction, (bytes, in_place), &team);
         let plan = match task.shape {
             CollectiveShape::Plain => of_bytes(task.bytes)?,
+            CollectiveShape::Strided { count, element, .. } => of_bytes(count * element)?,
+            CollectiveShape::Collected { room, .. } => {
+                kernels::collect_plan(room, &team, self.most_blocks())
+            }
+        };
+        // The kernels of members with private memory and of those with symmetric memory meet.
+        let args = match plan.takes_private_memory {
+            true => operation.without_places(call.args),
+            false => call.args,
+        };
+        let mut kernel = self.call_args(team, operation, signature(operation, &args, false));
+        (kernel.dest, kernel.source) = (task.dest, task.source);
+        (kernel.bytes, kernel.root) = (task.bytes, task.root);
+        if let Some(reduction) = reduction {
+            kernel.reduces(reduction);
+        }
+        match task.shape {
+            CollectiveShape::Plain => {}
             CollectiveShape::Strided {
                 count,
                 element,
@@ -120,13 +159,11 @@ impl CudaTransport {
             } => {
                 (kernel.count, kernel.element) = (count, element);
                 (kernel.dest_step, kernel.source_step) = (dest_step, source_step);
-                of_bytes(count * element)?
             }
             CollectiveShape::Collected { room, filled } => {
                 (kernel.count, kernel.element) = (room, filled.into());
-                kernels::collect_plan(room, &team, self.most_blocks())
             }
-        };
+        }
         kernel.follows(&plan);
         // A blocking collective tells the host when it is over.
         if let Some(ticket) = ticket {

@@ -421,6 +421,7 @@ fn single(kernel: Kernel, threads: u64) -> Plan {
         block: block as u32,
         shared: 0,
         chunk: 0,
+        takes_private_memory: false,
     }
 }
 
@@ -436,6 +437,7 @@ fn spread(kernel: Kernel, pieces: u64) -> Plan {
         block: THREADS,
         shared: 0,
         chunk: 0,
+        takes_private_memory: false,
     }
 }
 

@@ -5,6 +5,7 @@
 //! | this file | the kernels' arguments, as the host passes them |
 //! | `state.cuh` | the state that all kernels get, written from [`State`] |
 //! | [`plan`] | the kernel of a collective, and its number of threads |
+//! | [`private`] | the limit for private memory |
 //! | [`launch`], [`graphs`] | the kernels, loaded; launches by graphs, which cost less |
 //! | `access.cuh`, `ptx.cuh` | the accesses of `include/nvshmemrs_device.cuh`, shared with the program's kernels; other accesses |
 //! | `common.cuh`, `copy.cuh` | code that all kernels share; copies |
@@ -28,12 +29,14 @@
 mod graphs;
 mod launch;
 mod plan;
+mod private;
 
 pub(crate) use crate::transport::device_state::State;
 pub(crate) use launch::{Kernels, SignalMethod};
 pub(crate) use plan::{
     Plan, Reduction, Role, barrier_plan, collect_plan, geometry_of, has_room, plan,
 };
+pub(crate) use private::private_bytes;
 
 use crate::buffer::SymRange;
 use crate::collectives::sync_area;

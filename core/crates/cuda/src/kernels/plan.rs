@@ -148,6 +148,8 @@ pub(crate) struct Plan {
     pub(super) shared: u32,
     /// Bytes of a chunk (Collective in team.cuh); 0: there are none.
     pub(crate) chunk: u32,
+    /// Whether `dest` and `source` may be private memory.
+    pub(crate) takes_private_memory: bool,
 }
 
 impl Plan {
@@ -283,7 +285,7 @@ pub(crate) fn plan(
         return Some(barrier_plan(team));
     }
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
-    let room = |algorithm| has_room(algorithm, operation, bytes, team);
+    let room = |algorithm| has_room(algorithm, bytes, team);
     let choice =
         tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, room));
     // Two members that exchange parts would overwrite each other's.
@@ -307,22 +309,17 @@ fn opening_plan(team: &TeamArgs) -> Plan {
     }
 }
 
-/// Whether the staging of a team has the room that an algorithm needs for so many bytes. With flags they are twice as many there.
-pub(crate) fn has_room(
-    algorithm: Algorithm,
-    operation: Operation,
-    bytes: u64,
-    team: &TeamArgs,
-) -> bool {
-    let whole = bytes.next_multiple_of(16);
+/// The bytes for which the staging of a team has the room that an algorithm needs. With flags they are twice as many there.
+pub(super) fn room(algorithm: Algorithm, team: &TeamArgs) -> u64 {
     match algorithm {
-        Algorithm::Flags => 2 * whole <= team.slot,
-        Algorithm::Lamport => match share(operation, bytes, team) {
-            0 => whole <= team.lamport,
-            share => 2 * share <= team.lamport,
-        },
-        Algorithm::Direct | Algorithm::Engines => true,
+        Algorithm::Flags => (team.slot / 2) & !15,
+        Algorithm::Lamport => team.lamport,
+        Algorithm::Direct | Algorithm::Engines => u64::MAX,
     }
+}
+
+pub(crate) fn has_room(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> bool {
+    bytes <= room(algorithm, team)
 }
 
 /// Bytes of the share that each member folds for all in a `reduce` by Lamport's algorithm; 0: each folds all. Two shots take longer, but fewer
@@ -335,6 +332,15 @@ fn share(operation: Operation, bytes: u64, team: &TeamArgs) -> u64 {
         true => bytes / n,
         false => 0,
     }
+}
+
+/// A reduction, if the operation needs one for its plan.
+pub(super) fn example(operation: Operation) -> Option<Reduction> {
+    let index = COLLECTIVES.iter().position(|one| *one == operation)?;
+    matches!(TABLE[index].kernels, KernelSet::Reduces).then_some(Reduction {
+        dtype: Dtype::Float,
+        op: Op::Sum,
+    })
 }
 
 /// As [`plan`], for the collective with a place in [`COLLECTIVES`], and a choice, by one kernel.
@@ -356,7 +362,7 @@ fn chosen(
     };
     let algorithm = match (row.kernels, choice.algorithm) {
         (KernelSet::Moves(..) | KernelSet::Reduces, algorithm)
-            if has_room(algorithm, operation, bytes, team) =>
+            if has_room(algorithm, bytes, team) =>
         {
             algorithm
         }
@@ -395,6 +401,7 @@ fn chosen(
         }
         _ => choice.chunk,
     };
+    plan.takes_private_memory = algorithm.takes_private_memory();
     Some(plan)
 }
 
@@ -408,7 +415,7 @@ pub(crate) fn geometry_of(
 ) -> Option<Geometry> {
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
     match choice.algorithm {
-        algorithm if !has_room(algorithm, operation, bytes, team) => return None,
+        algorithm if !has_room(algorithm, bytes, team) => return None,
         Algorithm::Engines if !by_engines(operation, team) => return None,
         Algorithm::Engines => {
             let plan = opening_plan(team);
@@ -421,11 +428,7 @@ pub(crate) fn geometry_of(
         }
         _ => {}
     }
-    let reduction = matches!(TABLE[index].kernels, KernelSet::Reduces).then_some(Reduction {
-        dtype: Dtype::Float,
-        op: Op::Sum,
-    });
-    let plan = chosen(index, reduction, bytes, team, (choice, blocks))?;
+    let plan = chosen(index, example(operation), bytes, team, (choice, blocks))?;
     Some(Geometry {
         algorithm: choice.algorithm,
         blocks: plan.grid,
@@ -456,16 +459,17 @@ fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) 
         // The address of each member's part, for the kernels without flags.
         shared: if flag_threads == 0 { n as u32 * 8 } else { 0 },
         chunk: 0,
+        takes_private_memory: false,
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::buffer::SymRange;
     use Operation::*;
 
-    fn team(n: i32, bytes: u64) -> TeamArgs {
+    pub(crate) fn team(n: i32, bytes: u64) -> TeamArgs {
         let pes: Vec<i32> = (0..n).collect();
         let (local, sync) = (SymRange::new(0, 64), SymRange::new(0, bytes));
         TeamArgs::new(0, 0, &pes, 0, 0, local, sync).unwrap()
@@ -576,13 +580,11 @@ mod tests {
             let whole = bytes.next_multiple_of(16);
             assert!(match flags {
                 true => 2 * whole <= team.slot,
-                false if plan.chunk == 0 => whole <= team.lamport,
-                false => {
-                    let share = u64::from(plan.chunk);
-                    2 * share <= team.lamport && share * team.n as u64 == bytes
-                }
+                false => whole <= team.lamport,
             });
             assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);
+            let share = u64::from(plan.chunk);
+            assert!(!lamport || share == 0 || share * team.n as u64 == bytes);
             assert!(plan.block >= 64);
         }
         assert!(plan.grid >= 1 && plan.grid <= blocks && plan.grid <= team.blocks);

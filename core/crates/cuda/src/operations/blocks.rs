@@ -14,15 +14,8 @@ impl CudaTransport {
     /// another GPU is left to the copy engine, which needs no peer access.
     fn reached_at(&self, address: u64) -> Option<u64> {
         let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST as u64;
-        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
-        let reached = match PointerAttribute::MemoryType.of(address)? {
-            kind if kind == host => true,
-            kind if kind == device => {
-                PointerAttribute::Device.of(address)? == self.device.raw() as u64
-            }
-            _ => false,
-        };
-        reached
+        let kind = PointerAttribute::MemoryType.of(address)?;
+        (kind == host || self.is_own_memory(address))
             .then(|| PointerAttribute::AddressForKernels.of(address))
             .flatten()
     }

@@ -69,6 +69,12 @@ impl PointerAttribute {
 }
 
 impl CudaTransport {
+    /// Whether an address is memory of this PE's GPU, mapped as part of a heap or not. The device's context must be current.
+    pub(crate) fn is_own_memory(&self, address: u64) -> bool {
+        PointerAttribute::MemoryType.of(address) == Some(OF_GPU)
+            && PointerAttribute::Device.of(address) == Some(self.device.raw() as u64)
+    }
+
     /// Enqueues a copy on a stream.
     pub(crate) fn begin_copy(
         &self,

@@ -57,6 +57,14 @@ impl Algorithm {
             Algorithm::Engines => matches!(collective, Broadcast | Fcollect | Alltoall),
         }
     }
+
+    /// Whether each member accesses its own `dest` and `source` only, so that these may be private memory.
+    pub(crate) fn takes_private_memory(self) -> bool {
+        match self {
+            Algorithm::Flags | Algorithm::Lamport => true,
+            Algorithm::Direct | Algorithm::Engines => false,
+        }
+    }
 }
 
 /// How the GPUs of a job are linked.
@@ -237,7 +245,7 @@ impl Tuning {
     pub fn of_world(&self, collective: Operation, bytes: u64, n_pes: Pe) -> Option<Choice> {
         let index = COLLECTIVES.iter().position(|one| *one == collective)?;
         let world = kernels::world(n_pes).ok()?;
-        let room = |algorithm| kernels::has_room(algorithm, collective, bytes, &world);
+        let room = |algorithm| kernels::has_room(algorithm, bytes, &world);
         Some(self.choice(index, bytes, n_pes as u64, room))
     }
 }

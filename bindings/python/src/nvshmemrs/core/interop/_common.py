@@ -8,6 +8,7 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
+from ..._ffi import Collective
 from .. import _foreign
 from .._arguments import check_shape, integer, shown, switch
 from .._dtypes import numpy_dtype
@@ -15,6 +16,15 @@ from .._job import check, job, lib
 from .._operand import operand
 from ..memory import Buffer, end, fail_allocation, fail_free, owner_of
 from ..nvshmem_types import BufferTypes, NvshmemInvalid
+
+
+def private_bytes(team: int, kind: Collective) -> int:
+    """The most bytes, of the message or of a part where each member has one, with which a collective
+    on a stream takes memory of the GPU that is not symmetric: the same on all members.
+    """
+    most = ctypes.c_uint64()
+    check(lib.nvshmemrs_private_bytes(job.runtime, team, int(kind), most))
+    return most.value
 
 
 def switches(release: Any, except_on_del: Any) -> None:

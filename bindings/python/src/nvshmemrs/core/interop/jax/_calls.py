@@ -7,6 +7,7 @@ from typing import Any, Dict, NamedTuple, Tuple, Union
 
 import numpy as np
 
+from ...._ffi import Collective
 from ..._arguments import a_kind, integer, pe_of, team_of
 from ..._dtypes import element_code
 from ..._operand import signal_value
@@ -14,6 +15,7 @@ from ...collective import Op, team_size
 from ...direct import ComparisonType, n_pes
 from ...nvshmem_types import NvshmemInvalid
 from ...rma import SignalOp
+from .._common import private_bytes
 from . import _setup
 from ._array import SymmetricArray, check_width, is_of_jax, symmetric
 
@@ -230,12 +232,16 @@ def _collective(
     shape, dtype = result
     sizes = [math.prod(dims) * dtype.itemsize for dims in (x.shape, shape)]
     need, room = sum(sizes) + 2 * _ALIGNMENT, _setup.started().staging.size
-    if need > room:
+    number = team_of(team)
+    parts = team_size(number) if operation == "alltoall" else 1
+    if 0 < min(sizes) // parts <= private_bytes(number, Collective[operation.upper()]):
+        numbers["private"] = 1
+    elif need > room:
         raise NvshmemInvalid(
             f"x has {sizes[0]} bytes and its result {sizes[1]}: the call needs {need} bytes of the "
             f"staging area, which has {room}: call start(staging={need}) on all PEs, or more"
         )
-    return call(operation, token, x, result=result, team=team_of(team), **numbers)[::-1]
+    return call(operation, token, x, result=result, team=number, **numbers)[::-1]
 
 
 def _like(x: Any, shape: Tuple[int, ...]) -> Tuple[Tuple[int, ...], "np.dtype[Any]"]:

@@ -100,7 +100,7 @@ def _visible_gpus() -> List[str]:
 def start(staging: int = _DEFAULT_STAGING) -> None:
     """Makes the operations of this module work: registers their handlers with JAX, and allocates
     `staging` bytes of symmetric memory, through which collectives move their arrays. A collective
-    needs room for its operand and its result.
+    needs room for its operand and its result; one of few bytes on a GPU needs none.
 
     Collective over all PEs with the same `staging`; includes a barrier. Again after ``stop`` or
     after another ``init``. JAX has one local device, which is the heap's GPU (see ``select_gpu``),

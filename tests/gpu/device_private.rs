@@ -1,0 +1,83 @@
+//! Collectives on private memory of GPUs against the stand-in for libcuda (`programs/fake_cuda.c`). Each test is a part of
+//! `programs/device_private.c`.
+
+use nvshmemrs_tests::fakes::with_fakes;
+use nvshmemrs_tests::{HANG, Output, compile_c, launcher, program, run};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::LazyLock;
+
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_private.c")));
+
+fn passes(part: &str, n: u32, options: &[&str], settings: &[(&str, &str)]) -> Output {
+    let mut command = launcher(n, options);
+    with_fakes(&mut command)
+        .arg(&*PROGRAM)
+        .arg(part)
+        .stdin(Stdio::null())
+        .env("NVSHMEMRS_TIMEOUT", "30")
+        .env("FAKE_CUDA_LEAKS", "1")
+        .env("FAKE_CUDA_LAUNCHES", "1")
+        .envs(settings.iter().copied());
+    let output = run(&mut command, HANG);
+    output.assert_success();
+    let words = format!("private ok: {part}\n");
+    let times = output.stdout.matches(&words).count();
+    assert_eq!(times, n as usize, "{}", output.describe());
+    output
+}
+
+/// Each collective is one kernel with flags; the members meet in no other kernel but the barriers of the test.
+#[test]
+fn every_element_is_where_it_belongs_and_no_other_is_written() {
+    for n in [1, 2, 3] {
+        let output = passes("values", n, &[], &[]);
+        let kernels = output
+            .stderr
+            .lines()
+            .filter_map(|line| line.split_once(": launch "));
+        let (moving, others): (Vec<&str>, Vec<&str>) = kernels
+            .map(|(_, kernel)| kernel)
+            .partition(|kernel| kernel.contains("_flags"));
+        assert!(!moving.is_empty());
+        let known = ["nvshmemrs_barrier", "nvshmemrs_signal"];
+        let is_known = |kernel: &&str| known.iter().any(|name| kernel.starts_with(name));
+        assert!(others.iter().all(is_known), "{others:?}");
+    }
+}
+
+#[test]
+fn a_timeline_takes_them_like_others() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let file = folder.path().join("trace.json");
+    let file = file.to_str().expect("a path");
+    passes("values", 2, &[&format!("--trace={file}")], &[]);
+}
+
+#[test]
+fn teams_with_less_staging_have_a_smaller_limit() {
+    passes("teams", 2, &[], &[]);
+    passes("teams", 4, &[], &[]);
+}
+
+#[test]
+fn a_graph_runs_with_the_contents_of_the_memory() {
+    passes("graph", 3, &[], &[]);
+}
+
+#[test]
+fn other_memory_and_larger_sizes_are_refused_and_the_next_call_works() {
+    passes("refused", 1, &[], &[]);
+    passes("refused", 3, &[], &[]);
+}
+
+#[test]
+fn members_that_differ_get_an_error() {
+    passes("counts", 2, &[], &[]);
+    passes("one_too_large", 3, &[], &[]);
+}
+
+#[test]
+fn a_checked_job_takes_symmetric_memory_only() {
+    passes("checked", 2, &["--check"], &[]);
+}
