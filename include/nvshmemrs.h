@@ -8,7 +8,7 @@
 
 /* The results of `nvshmemrs_abi_version` and `nvshmemrs_api_hash` for this header. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x8300c3c6078476c5)
+#define NVSHMEMRS_API_HASH UINT64_C(0x790c0aa0a49e40be)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -127,6 +127,9 @@ enum nvshmemrs_algorithm
     /// The members meet, their copy engines write to each other's memory, and the members meet again.
     /// Broadcast, fcollect and alltoall only.
     NVSHMEMRS_ALGORITHM_ENGINES = 3,
+    /// Sixteen bytes at a time travel through staging memory of the members, which is zero until data
+    /// arrives.
+    NVSHMEMRS_ALGORITHM_LAMPORT = 4,
 };
 
 /// A collective that moves or combines data.

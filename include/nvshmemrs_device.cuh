@@ -124,6 +124,13 @@ typedef struct nvshmemrs_region_attrs_t {
 #else
 #define NVSHMEMRS_I_LOOP __device__ __forceinline__
 #endif
+// Marks large parts of functions with loops. The bitcode has one copy of each part, and tools that link the bitcode inline the parts: see
+// xtask/src/bitcode.rs.
+#ifdef NVSHMEMRS_DEVICE_BITCODE
+#define NVSHMEMRS_I_PART __device__ __attribute__((noinline, hot))
+#else
+#define NVSHMEMRS_I_PART NVSHMEMRS_I_DEVICE
+#endif
 // Marks functions that the program calls. clang also reads host code while compiling for the GPU, and there NVSHMEM's names
 // (nvshmem_device.cuh) stand for these functions in host code, too.
 #if defined(__clang__) && !defined(__NVCC__) && defined(__CUDA_ARCH__)
@@ -625,6 +632,15 @@ class Given {
     NVSHMEMRS_I_CALLED Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(state), caller_(caller) {}
 #endif
 
+    // A copy by members. A copy of the whole structure is a memcpy, which keeps LLVM from passing the structure in registers.
+    NVSHMEMRS_I_DEVICE Given by_members() const {
+#ifdef NVSHMEMRS_DEVICE_RECORD
+        return Given(state_, caller_, file_, line_);
+#else
+        return Given(state_, caller_);
+#endif
+    }
+
     NVSHMEMRS_I_DEVICE const State &get() const {
         if (state_->magic != STATE_MAGIC || (state_->version & KNOWN_VERSION_BITS) != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job, caller_);
         return *state_;
@@ -1120,8 +1136,8 @@ template <class G> class Call {
     // The number of members, and this PE's number in the team.
     i32 n, me;
 
-    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot)
-        : s(given.get()), given_(given), row_(row_of(s, handle)), operation_(operation), team_((u32)handle), slot_(slot) {
+    NVSHMEMRS_I_PART Call(const Given &given, u32 operation, u64 handle, u32 slot)
+        : s(given.get()), given_(given.by_members()), row_(row_of(s, handle)), operation_(operation), team_((u32)handle), slot_(slot) {
         const Job *job = (const Job *)s.job;
         // A thread of the group may just have met other members in this slot in a call of its own.
         G::sync();
@@ -1142,7 +1158,7 @@ template <class G> class Call {
     NVSHMEMRS_I_DEVICE u64 on(i32 m, const void *own) const { return (u64)own + (u64)(i64)(pe(m) - s.my_pe) * s.stride; }
 
     // Checks that `bytes` bytes of this PE are symmetric, if checks are on.
-    NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
+    NVSHMEMRS_I_PART void check(u32 operation, const void *own, u64 bytes, u32 align) const {
         if (s.check & CHECK_ARGUMENTS)
             check_memory(s.check, s.job, given_.caller(), s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
     }
@@ -1153,7 +1169,7 @@ template <class G> class Call {
 
     // Returns when all members have come, and the earlier stores of their groups are visible; false: the job is broken. steps: 0 if this
     // meeting has an epoch already, because mail was sent in this epoch.
-    NVSHMEMRS_I_DEVICE bool meet(u32 steps = 1) {
+    NVSHMEMRS_I_PART bool meet(u32 steps = 1) {
         if (!good_) return false;
         // The stores of the group's threads come before the announcement of one of them. The load of the epoch may still be in flight.
         G::sync();
@@ -1182,7 +1198,7 @@ template <class G> class Call {
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
     // Whether members send this number of words by mail, and the place of the mail.
-    NVSHMEMRS_I_DEVICE bool has_mail([[maybe_unused]] u64 bytes) {
+    NVSHMEMRS_I_PART bool has_mail([[maybe_unused]] u64 bytes) {
 #ifdef NVSHMEMRS_DEVICE_NO_MAIL
         return false;
 #else
@@ -1200,7 +1216,7 @@ template <class G> class Call {
     static constexpr NVSHMEMRS_I_DEVICE u32 batch(u32 each) { return each > MAIL_BATCH ? each : MAIL_BATCH; }
 
     // Sends `source` to all members, including this member.
-    NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
+    NVSHMEMRS_I_PART void post(const void *source, u32 bytes) {
         epoch_++;
         G::sync();
         u32 words = (bytes + 3) / 4;
@@ -1230,7 +1246,7 @@ template <class G> class Call {
     //
     // A member that has met the others in this epoch has sent no mail, or has not received all mail. Then no member receives all mail, and all
     // members meet: no member has left this epoch before.
-    template <u32 EACH> NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 first, u32 words, u32 *values) const {
+    template <u32 EACH> NVSHMEMRS_I_PART Taken take(i32 m, u32 first, u32 words, u32 *values) const {
         constexpr u32 BATCH = batch(EACH);
         u64 own = s.base + (u64)s.my_pe * s.stride;
         const u64 *at = (const u64 *)(own + mail(m));
@@ -1515,7 +1531,7 @@ template <class E> struct Round {
 };
 
 template <class G, class E, u32 OP, int COUNT, int K>
-NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source, u64 count, bool in_place) {
+NVSHMEMRS_I_PART bool fold_packs(Call<G> &call, void *dest, const void *source, u64 count, bool in_place) {
     for (u64 start = 0; start < count; start += K * G::size()) {
         Folded<G, E, OP, COUNT, K> folded;
         folded.fold(call, source, start, count);

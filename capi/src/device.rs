@@ -92,13 +92,14 @@ pub extern "C" fn nvshmemrs_device_algorithm(
                 return Err(Error::invalid(
                     "algorithm",
                     algorithm,
-                    "1, 2 or 3 if sizes are given, which are 0 otherwise",
+                    "1, 2, 3 or 4 if sizes are given, which are 0 otherwise",
                 ));
             }
             1 => Some(of(Algorithm::Flags)),
             2 => Some(of(Algorithm::Direct)),
             3 => Some(of(Algorithm::Engines)),
-            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1, 2 or 3")),
+            4 => Some(of(Algorithm::Lamport)),
+            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1, 2, 3 or 4")),
         };
         tuning::force(choice)
     })

@@ -144,6 +144,9 @@ pub enum nvshmemrs_algorithm {
     /// The members meet, their copy engines write to each other's memory, and the members meet again.
     /// Broadcast, fcollect and alltoall only.
     NVSHMEMRS_ALGORITHM_ENGINES = 3,
+    /// Sixteen bytes at a time travel through staging memory of the members, which is zero until data
+    /// arrives.
+    NVSHMEMRS_ALGORITHM_LAMPORT = 4,
 }
 
 /// A collective that moves or combines data.

@@ -304,7 +304,7 @@ fn reductions_have_the_bits_of_the_host() {
     let mut results = results.as_slice();
     for case in &cases {
         let wanted = on_the_host(case);
-        for kernel in ["with flags", "direct"] {
+        for kernel in ["with flags", "lamport", "direct"] {
             for (pe, want) in wanted.iter().enumerate() {
                 let (got, rest) = results
                     .split_at_checked(want.len())

@@ -33,6 +33,7 @@ fn blocks(output: &Output, kernel: &str) -> Option<u32> {
 }
 
 const FLAGS: &str = "nvshmemrs_reduce_float_flags";
+const LAMPORT: &str = "nvshmemrs_reduce_float_lamport";
 const DIRECT: &str = "nvshmemrs_reduce_float";
 
 fn scratch() -> TempDir {
@@ -59,6 +60,9 @@ const ALL_DIRECT: &str =
 const IN_CHUNKS: &str =
     r#"{"collective": "reduce", "algorithm": "direct", "blocks": 2, "threads": 64, "chunk": 1024}"#;
 
+/// Sums up to the limit of the row travel through the staging, and the others do not.
+const UP_TO_64_K: &str = r#"{"collective": "reduce", "up_to": 65536, "algorithm": "lamport", "blocks": 2, "threads": 64}"#;
+
 /// The algorithm is the file's, for teams of its size, and no bit of a sum depends on it.
 #[test]
 fn a_file_chooses_the_algorithm_and_no_result_changes() {
@@ -66,12 +70,19 @@ fn a_file_chooses_the_algorithm_and_no_result_changes() {
     let plain = sums(2, &[]);
     plain.assert_success();
     assert!(blocks(&plain, FLAGS).is_some() && blocks(&plain, DIRECT).is_none());
-    for (name, row) in [("direct", ALL_DIRECT), ("chunks", IN_CHUNKS)] {
-        let path = file(folder.path(), name, 2, &[row]);
+    let files: [(&str, &[&str]); 3] = [
+        ("direct", &[ALL_DIRECT]),
+        ("chunks", &[IN_CHUNKS]),
+        ("lamport", &[UP_TO_64_K, ALL_DIRECT]),
+    ];
+    for (name, rows) in files {
+        let path = file(folder.path(), name, 2, rows);
         let tuned = sums(2, &[("NVSHMEMRS_TUNING_FILE", &path)]);
         tuned.assert_success();
         assert!(blocks(&tuned, DIRECT).is_some(), "{}", tuned.describe());
         assert!(blocks(&tuned, FLAGS).is_none(), "{}", tuned.describe());
+        let staged = blocks(&tuned, LAMPORT).is_some();
+        assert_eq!(staged, rows.len() == 2, "{}", tuned.describe());
         assert_eq!(tuned.stdout, plain.stdout);
         // Teams of three are another table's.
         let three = sums(3, &[("NVSHMEMRS_TUNING_FILE", &path)]);

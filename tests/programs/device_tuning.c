@@ -37,7 +37,7 @@ int main(void)
     if (pe == 0)
         printf("sums %016llx\n", (unsigned long long)digest);
     enum { TUNED = NVSHMEMRS_ALGORITHM_TUNED, FLAGS = NVSHMEMRS_ALGORITHM_FLAGS, DIRECT = NVSHMEMRS_ALGORITHM_DIRECT, BAD = NVSHMEMRS_ERROR_INVALID_VALUE };
-    REFUSED(BAD, "`algorithm`", nvshmemrs_device_algorithm(rt, 4, 1, 32, 0));
+    REFUSED(BAD, "`algorithm`", nvshmemrs_device_algorithm(rt, 5, 1, 32, 0));
     REFUSED(BAD, "`algorithm`", nvshmemrs_device_algorithm(rt, -1, 1, 32, 0));
     REFUSED(BAD, "`algorithm`", nvshmemrs_device_algorithm(rt, TUNED, 1, 32, 0));
     REFUSED(BAD, "`blocks`", nvshmemrs_device_algorithm(rt, FLAGS, 0, 32, 0));

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x8300c3c6078476c5
+const API_HASH = 0x790c0aa0a49e40be
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -128,6 +128,9 @@ const DIRECT = Int32(2)
 "The members meet, their copy engines write to each other's memory, and the members
 meet again. Broadcast, fcollect and alltoall only."
 const ENGINES = Int32(3)
+"Sixteen bytes at a time travel through staging memory of the members, which is zero
+until data arrives."
+const LAMPORT = Int32(4)
 end
 
 "A collective that moves or combines data."

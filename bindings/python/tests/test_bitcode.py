@@ -56,7 +56,7 @@ def test_the_file_has_the_names_of_the_header_and_needs_none(bitcode: Path) -> N
 
 
 def test_it_is_small_and_for_every_architecture(bitcode: Path) -> None:
-    assert bitcode.stat().st_size <= 2 << 20
+    assert bitcode.stat().st_size <= 1_000_000
     text = run("llvm-dis", str(bitcode), "-o", "-")
     for words in ("target-cpu", "target-features", "nvvm-reflect", "__nvvm_reflect"):
         assert words not in text, words
@@ -66,6 +66,18 @@ def test_it_is_small_and_for_every_architecture(bitcode: Path) -> None:
     # Of another header's version, modules would get a state that they do not understand.
     assert re.search(r"%struct.nvshmemrs_device_state_t = type \{ i32, i32, i32, i32, i64", text)
     assert re.search(r"@nvshmemi_device_state_d = .*addrspace\(4\) externally_initialized", text)
+
+
+def test_tools_inline_the_parts_that_the_file_has_once(bitcode: Path) -> None:
+    text = run("llvm-dis", str(bitcode), "-o", "-")
+    groups = dict(re.findall(r"^attributes (#\d+) = \{(.*)\}$", text, re.MULTILINE))
+    defined = dict(re.findall(r"^define .*@(\w+)\(.*\) .*?(#\d+)", text, re.MULTILINE))
+    parts = [name for name in defined if re.search("6device4Call|10fold_packs", name)]
+    for part in ("6ThreadEEC1", "4WarpEE4meet", "5BlockEE4meet", "10fold_packsINS0_5BlockEf"):
+        assert any(part in name for name in parts), f"no {part} in {parts}"
+    for name in parts:
+        attributes = groups[defined[name]].split()
+        assert "alwaysinline" in attributes and "noinline" not in attributes, name
 
 
 def test_cute_links_it(bitcode: Path, tmp_path: Path) -> None:
@@ -95,6 +107,10 @@ def test_triton_links_it_for_every_architecture(bitcode: Path, tmp_path: Path) -
         text = (tmp_path / f"{arch}.ptx").read_text()
         # Filled by `module_init`, so the driver must find it.
         assert ".visible .const .align 8 .b8 nvshmemi_device_state_d[64]" in text, arch
+        # The parts of a collective are inlined.
+        called = re.findall(r"^\s+call.*?(_ZNK?9nvshmemrs6device\w+)", text, re.MULTILINE)
+        assert any("7barrierI" in name for name in called), f"{arch}: {called}"
+        assert not any("4CallI" in name for name in called), f"{arch}: {called}"
         for words in (
             "st.relaxed.sys.global|st.release.sys.global",
             r"ld.acquire.sys",

@@ -58,6 +58,7 @@ pub(super) fn lines(cases: &[Case]) -> String {
                 Algorithm::Flags => 1,
                 Algorithm::Direct => 2,
                 Algorithm::Engines => 3,
+                Algorithm::Lamport => 4,
             };
             let (blocks, threads, chunk) = (variant.blocks, variant.threads, variant.chunk);
             let _ = writeln!(text, "try {algorithm} {blocks} {threads} {chunk}");
@@ -140,7 +141,9 @@ fn variants(
     };
     let mut all = vec![default];
     for blocks in [most, most / 2, most / 4, most / 8] {
-        all.extend([64, 128, 256, 512].map(|threads| choice(Algorithm::Flags, blocks, threads, 0)));
+        for algorithm in [Algorithm::Flags, Algorithm::Lamport] {
+            all.extend([64, 128, 256, 512].map(|threads| choice(algorithm, blocks, threads, 0)));
+        }
         all.extend([256, 512].map(|threads| choice(Algorithm::Direct, blocks, threads, 0)));
     }
     let chunks = match collective {

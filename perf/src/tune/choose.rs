@@ -29,6 +29,7 @@ impl Measured {
         } = self.choice;
         let name = match algorithm {
             Algorithm::Flags => "flags",
+            Algorithm::Lamport => "lamport",
             Algorithm::Direct => "direct",
             Algorithm::Engines => return "engines".into(),
         };
@@ -104,7 +105,7 @@ fn merged(cases: &[Chosen], later: &[Choice]) -> Vec<Choice> {
     let large = cases.last().is_some_and(|case| case.best.bytes >= LARGE);
     let end = choices.last().map_or(0, |last| last.up_to);
     match choices.last_mut() {
-        Some(last) if large && last.algorithm != Algorithm::Flags => last.up_to = u64::MAX,
+        Some(last) if large && last.algorithm.has_no_limit() => last.up_to = u64::MAX,
         _ => {
             let later = later.iter().filter(|row| row.up_to > end);
             later.for_each(|&row| add(&mut choices, row));

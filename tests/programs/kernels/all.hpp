@@ -9,6 +9,7 @@
 #include "../../../core/crates/cuda/src/kernels/copy.cuh"
 #include "../../../core/crates/cuda/src/kernels/team.cuh"
 #include "../../../core/crates/cuda/src/kernels/fold.cuh"
+#include "../../../core/crates/cuda/src/kernels/lamport.cuh"
 #include "../../../core/crates/cuda/src/kernels/rma.cu"
 #include "../../../core/crates/cuda/src/kernels/atomics.cu"
 #include "../../../core/crates/cuda/src/kernels/wait.cu"

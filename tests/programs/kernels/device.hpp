@@ -71,7 +71,6 @@ inline thread_local Fiber *here = nullptr;
 inline thread_local bool polled = false;
 // How often kernels have looked at memory that others write.
 inline std::atomic<u64> loads{0};
-inline std::mutex pairs;
 
 static constexpr size_t STACK = 64 << 10;
 
@@ -392,17 +391,22 @@ struct Pair {
     u64 second;
 };
 
+__extension__ typedef unsigned __int128 u128;
+
+// Sixteen bytes at once, also for other processes.
+#ifdef __x86_64__
+__attribute__((target("cx16")))
+#endif
+inline u128 swap_pair_if(u64 at, u128 cond, u128 value) { return __sync_val_compare_and_swap((u128 *)at, cond, value); }
+
 DEVICE Pair load_pair(u64 at) {
     device::yield();
     device::polled = true;
-    std::lock_guard<std::mutex> lock(device::pairs);
-    // Between processes there is no lock; a reader that sees the flag, which is stored second, still sees its data.
-    u64 second = __atomic_load_n((u64 *)(at + 8), __ATOMIC_SEQ_CST);
-    return {__atomic_load_n((u64 *)at, __ATOMIC_SEQ_CST), second};
+    u128 both = swap_pair_if(at, 0, 0);
+    return {(u64)both, (u64)(both >> 64)};
 }
 
 DEVICE void store_pair(u64 at, u64 first, u64 second) {
-    std::lock_guard<std::mutex> lock(device::pairs);
-    __atomic_store_n((u64 *)at, first, __ATOMIC_SEQ_CST);
-    __atomic_store_n((u64 *)(at + 8), second, __ATOMIC_SEQ_CST);
+    u128 both = (u128)second << 64 | first, old = 0, seen;
+    while ((seen = swap_pair_if(at, old, both)) != old) old = seen;
 }

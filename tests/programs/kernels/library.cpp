@@ -48,14 +48,14 @@ struct Runs<FUNCTION, THREADS> {
 #define APART(name) Runs<nvshmemrs_##name, Threads::APART>::of("nvshmemrs_" #name)
 #define MEETS(name) Runs<nvshmemrs_##name, Threads::MEET>::of("nvshmemrs_" #name)
 #define WAITS(name) Runs<nvshmemrs_##name, Threads::WAIT>::of("nvshmemrs_" #name)
-#define BOTH(name) WAITS(name), WAITS(name##_flags)
-#define REDUCES(name, T) BOTH(reduce_##name),
+#define ALL(name) WAITS(name), WAITS(name##_flags), WAITS(name##_lamport)
+#define REDUCES(name, T) ALL(reduce_##name),
 
 const fake_kernel *fake_kernel_find(const char *name) {
     static const fake_kernel all[] = {
         APART(copy), MEETS(move), APART(copy_strided), APART(put_value), APART(signal), MEETS(put_signal),
-        APART(atomic), WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
-        BOTH(gather), BOTH(scatter),
+        APART(atomic), WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), ALL(broadcast), ALL(fcollect), ALL(alltoall),
+        ALL(gather), ALL(scatter),
         WAITS(alltoalls), WAITS(collect), INTEGER_REDUCTIONS(REDUCES) OTHER_REDUCTIONS(REDUCES)
     };
     for (const fake_kernel &kernel : all)

@@ -28,7 +28,7 @@ typedef void (*CollectiveKernel)(Collective);
 // A job of n PEs with one team of all of them, in an order of its own.
 class Job {
   public:
-    static constexpr u64 SYNC = 64 << 10;
+    static constexpr u64 SYNC = 256 << 10;
     static constexpr u32 GENERATION = 3;
     // The first collectives exceed the part of an epoch that fits into a flag.
     static constexpr u64 START = (1ull << 32) - 5;
@@ -59,7 +59,8 @@ class Job {
         team.staging = 48 * n + 2 * STEPS * 8 * n * team.blocks;
         team.staging = (team.staging + 127) & ~127ull;
         team.slot = slot;
-        check(team.staging + 2 * n * team.slot <= SYNC, "the sync block is too small");
+        team.lamport = 3 * slot;
+        check(team.staging + 2 * n * (team.slot + team.lamport) <= SYNC, "the sync block is too small");
     }
 
     ~Job() { free(base_); }
@@ -120,15 +121,18 @@ static void run(Job &job, const std::vector<Step> &steps, u32 seed) {
     for (auto &stream : streams) stream.join();
 }
 
+// How a kernel moves its data.
+enum class Way { Flags, Lamport, Direct };
+
 struct ReduceKernels {
     u32 size, align;
-    CollectiveKernel flags, direct;
+    CollectiveKernel flags, lamport, direct;
 };
 
-#define KERNELS_OF(name, T) {sizeof(T), alignof(T), nvshmemrs_reduce_##name##_flags, nvshmemrs_reduce_##name},
+#define KERNELS_OF(name, T) {sizeof(T), alignof(T), nvshmemrs_reduce_##name##_flags, nvshmemrs_reduce_##name##_lamport, nvshmemrs_reduce_##name},
 // By dtype: signed integers, unsigned ones, and the others.
 static const ReduceKernels REDUCTIONS[] = {
-    {0, 0, nullptr, nullptr},
+    {0, 0, nullptr, nullptr, nullptr},
     INTEGER_REDUCTIONS(KERNELS_OF)
     INTEGER_REDUCTIONS(KERNELS_OF)
     OTHER_REDUCTIONS(KERNELS_OF)

@@ -1,7 +1,7 @@
 // Reductions from a file; errors; the kernels that concern one PE.
 
-// A file of words: n, count, dtype, op, operation, alignment; then the members' sources. The results file: the members' results from the
-// kernel with flags, then from the direct kernel.
+// A file of words: n, count, dtype, op, operation, alignment; then the members' sources. The results file: the members' results from
+// the kernels in the order of Way.
 static void fold_cases(const char *cases, const char *results) {
     std::ifstream in(cases, std::ios::binary);
     std::ofstream out(results, std::ios::binary);
@@ -15,8 +15,8 @@ static void fold_cases(const char *cases, const char *results) {
         u64 source = Job::SYNC + (askew ? kernels.align : 0), dest = source + ((length + 127) & ~63ull);
         for (u32 m = 0; m < n; m++) in.read((char *)job.part(m) + source, length);
         check(in.good(), "the file of cases ends early");
-        for (CollectiveKernel kernel : {kernels.flags, kernels.direct}) {
-            Step step = {kernel, {}, 2, kernel == kernels.flags ? 96u : 64u};
+        for (CollectiveKernel kernel : {kernels.flags, kernels.lamport, kernels.direct}) {
+            Step step = {kernel, {}, 2, kernel != kernels.direct ? 96u : 64u};
             for (u32 m = 0; m < n; m++) {
                 Collective c = job.call(m, operation, number);
                 c.dest = dest, c.source = source, c.bytes = bytes, c.op = op_of(dtype, op);
@@ -39,9 +39,10 @@ static Step barrier_of(Job &job, const std::vector<u32> &signatures) {
 struct Kernel {
     CollectiveKernel kernel;
     u32 operation;
-    bool flags;
+    // Whether a warp of the kernel's block only meets the other members.
+    bool flag_threads;
 
-    u32 threads() const { return flags ? 96 : 64; }
+    u32 threads() const { return flag_threads ? 96 : 64; }
 };
 
 // The members from `odd` on, and before `end`, call `other`, which ends the collective for all. Member `late` comes after the others have polled often.
@@ -74,47 +75,47 @@ static void mismatch(const Kernel &usual, const Kernel &other, i32 odd, i32 end,
 }
 
 // A kernel that waits for a member that never comes leaves when the host tells it to.
-static void abort_word(CollectiveKernel kernel, u32 operation, bool flags) {
+static void abort_word(const Kernel &called) {
     Job job(2, 64 << 10, 1024);
-    Collective c = job.call(0, operation, 5);
+    Collective c = job.call(0, called.operation, 5);
     c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.root = 1;
     std::thread host([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         store_relaxed_u32((u64)&job.aborts[0], 9);
     });
-    device::launch(2, flags ? 96 : 64, 3, [&] { kernel(c); });
+    device::launch(2, called.threads(), 3, [&] { called.kernel(c); });
     host.join();
     check(job.errors[0].state == 0, "an abort is no error of the kernel");
     check(job.epochs(0) == 1, "the epoch is not counted");
 }
 
 // Kernels of graphs count for those that come after them, but not for the host; one that tells the host does so when all blocks have ended.
-static void counts(CollectiveKernel kernel, u32 operation, bool flags) {
+static void counts(const Kernel &called) {
     Job job(1, 64 << 10, 1024);
-    Collective c = job.call(0, operation, 5);
+    Collective c = job.call(0, called.operation, 5);
     c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM;
     // Without room it would be an error, which ends the team's kernels.
-    if (operation == COLLECT) c.count = 64;
+    if (called.operation == COLLECT) c.count = 64;
     for (u32 grid = 1; grid <= 3; grid++) {
         TeamLocal before = job.locals[0];
         c.team.uncounted = 1, c.finished = 0;
-        device::launch(grid, flags ? 96 : 64, 3, [&] { kernel(c); });
+        device::launch(grid, called.threads(), 3, [&] { called.kernel(c); });
         check(job.locals[0].epoch == before.epoch + 1 && job.locals[0].over == before.over, "a graph's kernel is counted wrongly");
         c.team.uncounted = 0, c.finished = (u64)&job.finished[0], c.ticket = grid;
-        device::launch(grid, flags ? 96 : 64, 4, [&] { kernel(c); });
+        device::launch(grid, called.threads(), 4, [&] { called.kernel(c); });
         check(job.locals[0].epoch == before.epoch + 2 && job.locals[0].over == before.over + ENDS, "a kernel is counted wrongly");
         check(job.locals[0].begun == 0 && job.finished[0] == grid, "a kernel does not say that it is over");
     }
 }
 
 // A kernel of a team that was destroyed does nothing, and says so.
-static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
+static void stale(const Kernel &called) {
     Job job(2, 64 << 10, 1024);
     job.locals[0].generation = ~0u;
-    Collective c = job.call(0, operation, 5);
+    Collective c = job.call(0, called.operation, 5);
     c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.root = 0;
     Bytes before(job.part(1), job.part(1) + job.stride);
-    device::launch(2, flags ? 96 : 64, 3, [&] { kernel(c); });
+    device::launch(2, called.threads(), 3, [&] { called.kernel(c); });
     check(job.errors[0].state == 2 && job.errors[0].code == STALE, "a destroyed team is not reported");
     check(job.aborts[0] == 0, "a destroyed team ends the kernels of the next one");
     check(job.epochs(0) == 0 && job.locals[0].begun == 0, "a destroyed team has epochs");
@@ -346,38 +347,24 @@ static void atomics_of(W half, W two_and_half, W three) {
 }
 
 static void errors() {
-    struct Both {
-        u32 operation;
-        CollectiveKernel flags, direct;
+#define OF(OPERATION, NAME)                                                                                    \
+    {nvshmemrs_##NAME##_flags, OPERATION, true}, {nvshmemrs_##NAME##_lamport, OPERATION, true}, {nvshmemrs_##NAME, OPERATION, false}
+    const Kernel all[] = {
+        OF(REDUCE, reduce_float), OF(ALLTOALL, alltoall), OF(FCOLLECT, fcollect), OF(BROADCAST, broadcast),
+        OF(GATHER, gather), OF(SCATTER, scatter), OF(EXSCAN, reduce_64), {nvshmemrs_collect, COLLECT, false},
     };
-    const Both all[] = {
-        {REDUCE, nvshmemrs_reduce_float_flags, nvshmemrs_reduce_float},
-        {ALLTOALL, nvshmemrs_alltoall_flags, nvshmemrs_alltoall},
-        {FCOLLECT, nvshmemrs_fcollect_flags, nvshmemrs_fcollect},
-        {BROADCAST, nvshmemrs_broadcast_flags, nvshmemrs_broadcast},
-        {GATHER, nvshmemrs_gather_flags, nvshmemrs_gather},
-        {SCATTER, nvshmemrs_scatter_flags, nvshmemrs_scatter},
-        {EXSCAN, nvshmemrs_reduce_64_flags, nvshmemrs_reduce_64},
-        {COLLECT, nvshmemrs_collect, nvshmemrs_collect},
-    };
-    for (auto [operation, flags, direct] : all) {
-        bool flag_threads = operation != COLLECT;
-        const Kernel barrier = {nvshmemrs_barrier, BARRIER, false}, with_flags = {flags, operation, flag_threads}, without = {direct, operation, false};
+#undef OF
+    for (const Kernel &called : all) {
+        const Kernel barrier = {nvshmemrs_barrier, BARRIER, false};
         for (i32 late = 0; late < 3; late++) {
-            mismatch(with_flags, barrier, 1, 2, late);
-            mismatch(with_flags, barrier, 1, 3, late);
-            mismatch(with_flags, with_flags, 1, 2, late);
-            mismatch(without, barrier, 1, 2, late);
-            mismatch(without, without, 1, 2, late);
+            mismatch(called, barrier, 1, 2, late);
+            mismatch(called, called, 1, 2, late);
+            mismatch(called, barrier, 1, 3, late);
         }
-        finalize_notice(with_flags);
-        finalize_notice(without);
-        abort_word(flags, operation, flag_threads);
-        abort_word(direct, operation, false);
-        counts(flags, operation, flag_threads);
-        counts(direct, operation, false);
-        stale(flags, operation, flag_threads);
-        stale(direct, operation, false);
+        finalize_notice(called);
+        abort_word(called);
+        counts(called);
+        stale(called);
     }
     large_wait();
     overrun(1199, false);

@@ -56,11 +56,17 @@ class Draw {
         expected.push_back({member, offset - 16, framed, what});
     }
 
-    void step(CollectiveKernel kernel, u32 operation, bool flags, const std::function<void(i32, Collective &)> &set) {
+    Way any_way() { return (Way)below(3); }
+
+    static CollectiveKernel kernel_of(Way way, CollectiveKernel flags, CollectiveKernel lamport, CollectiveKernel direct) {
+        return way == Way::Flags ? flags : way == Way::Lamport ? lamport : direct;
+    }
+
+    void step(CollectiveKernel kernel, u32 operation, Way way, const std::function<void(i32, Collective &)> &set) {
         Step step;
         step.kernel = kernel;
         step.grid = 1 + below(3);
-        step.block = flags ? 32 + 32 * (1 + below(2)) : 32 * (1 + below(3));
+        step.block = way != Way::Direct ? 32 + 32 * (1 + below(2)) : 32 * (1 + below(3));
         u32 signature = random();
         for (i32 m = 0; m < job.n; m++) {
             Collective c = job.call(m, operation, signature);
@@ -91,32 +97,34 @@ class Draw {
     }
 
     // Bytes of a part that fits the staging.
-    u64 length(bool flags) {
-        u64 most = flags ? job.team.slot / 2 : 900;
+    u64 length(Way way) {
+        u64 most = way == Way::Flags ? job.team.slot / 2 : way == Way::Lamport ? job.team.lamport : 900;
         return coin() ? below(40) + 1 : below(most) + 1;
     }
 
     void barrier() {
-        step(nvshmemrs_barrier, BARRIER, false, [](i32, Collective &) {});
+        step(nvshmemrs_barrier, BARRIER, Way::Direct, [](i32, Collective &) {});
         steps.back().grid = 1;
     }
 
     void broadcast() {
-        bool flags = coin(), in_place = coin();
-        u64 bytes = length(flags);
+        Way way = any_way();
+        bool in_place = coin();
+        u64 bytes = length(way);
         i32 root = below(job.n);
         u64 source = room(bytes, 1), dest = in_place ? source : room(bytes, 1), chunk = coin() ? 0 : 128;
         Bytes data = this->bytes(bytes);
         put(root, source, data);
         for (i32 m = 0; m < job.n; m++) expect(m, dest, data, "broadcast");
-        step(flags ? nvshmemrs_broadcast_flags : nvshmemrs_broadcast, BROADCAST, flags, [&](i32, Collective &c) {
+        step(kernel_of(way, nvshmemrs_broadcast_flags, nvshmemrs_broadcast_lamport, nvshmemrs_broadcast), BROADCAST, way, [&](i32, Collective &c) {
             c.dest = dest, c.source = source, c.bytes = bytes, c.root = root, c.chunk = chunk;
         });
     }
 
     void fcollect() {
-        bool flags = coin(), in_place = coin();
-        u64 bytes = length(flags), dest = room(bytes * job.n, 1), source = room(bytes, 1);
+        Way way = any_way();
+        bool in_place = coin();
+        u64 bytes = length(way), dest = room(bytes * job.n, 1), source = room(bytes, 1);
         Bytes all;
         for (i32 m = 0; m < job.n; m++) {
             Bytes data = this->bytes(bytes);
@@ -124,7 +132,7 @@ class Draw {
             all.insert(all.end(), data.begin(), data.end());
         }
         for (i32 m = 0; m < job.n; m++) expect(m, dest, all, "fcollect");
-        step(flags ? nvshmemrs_fcollect_flags : nvshmemrs_fcollect, FCOLLECT, flags, [&](i32 m, Collective &c) {
+        step(kernel_of(way, nvshmemrs_fcollect_flags, nvshmemrs_fcollect_lamport, nvshmemrs_fcollect), FCOLLECT, way, [&](i32 m, Collective &c) {
             c.dest = dest, c.source = in_place ? dest + m * bytes : source, c.bytes = bytes;
         });
     }
@@ -143,15 +151,16 @@ class Draw {
             all.insert(all.end(), data.begin(), data.end());
         }
         for (i32 m = 0; m < job.n; m++) expect(m, dest, all, "collect");
-        step(nvshmemrs_collect, COLLECT, false, [&](i32 m, Collective &c) {
+        step(nvshmemrs_collect, COLLECT, Way::Direct, [&](i32 m, Collective &c) {
             c.dest = dest, c.source = sources[m], c.bytes = lengths[m], c.count = total;
         });
     }
 
     void alltoall() {
-        bool flags = coin(), in_place = coin();
+        Way way = any_way();
+        bool in_place = coin();
         i32 n = job.n;
-        u64 bytes = length(flags), source = room(bytes * n, 1), dest = in_place ? source : room(bytes * n, 1);
+        u64 bytes = length(way), source = room(bytes * n, 1), dest = in_place ? source : room(bytes * n, 1);
         std::vector<Bytes> results(n);
         for (i32 m = 0; m < n; m++) {
             Bytes data = this->bytes(bytes * n);
@@ -160,7 +169,7 @@ class Draw {
                 results[to].insert(results[to].end(), data.begin() + to * bytes, data.begin() + (to + 1) * bytes);
         }
         for (i32 m = 0; m < n; m++) expect(m, dest, results[m], "alltoall");
-        step(flags ? nvshmemrs_alltoall_flags : nvshmemrs_alltoall, ALLTOALL, flags, [&](i32, Collective &c) {
+        step(kernel_of(way, nvshmemrs_alltoall_flags, nvshmemrs_alltoall_lamport, nvshmemrs_alltoall), ALLTOALL, way, [&](i32, Collective &c) {
             c.dest = dest, c.source = source, c.bytes = bytes;
         });
     }
@@ -180,7 +189,7 @@ class Draw {
                     memcpy(&results[to][(m * count + k) * to_step], &data[(to * count + k) * from_step], element);
         }
         for (i32 m = 0; m < n; m++) expect(m, dest, results[m], "alltoalls");
-        step(nvshmemrs_alltoalls, ALLTOALLS, false, [&](i32, Collective &c) {
+        step(nvshmemrs_alltoalls, ALLTOALLS, Way::Direct, [&](i32, Collective &c) {
             c.dest = dest, c.source = source, c.count = count, c.element = element;
             c.dest_step = to_step, c.source_step = from_step;
         });
@@ -191,9 +200,10 @@ class Draw {
 
     // In place, each member's part lies where the root's does.
     void gather() {
-        bool flags = coin(), in_place = coin();
+        Way way = any_way();
+        bool in_place = coin();
         i32 n = job.n, root = below(n);
-        u64 bytes = length(flags), dest = room(bytes * n, 1), source = in_place ? dest + root * bytes : room(bytes, 1);
+        u64 bytes = length(way), dest = room(bytes * n, 1), source = in_place ? dest + root * bytes : room(bytes, 1);
         Bytes all;
         for (i32 m = 0; m < n; m++) {
             Bytes data = this->bytes(bytes), untouched(bytes * n, 0xee);
@@ -203,22 +213,23 @@ class Draw {
             if (m != root) expect(m, dest, untouched, "gather beside the root");
         }
         expect(root, dest, all, "gather");
-        step(flags ? nvshmemrs_gather_flags : nvshmemrs_gather, GATHER, flags, [&](i32 m, Collective &c) {
+        step(kernel_of(way, nvshmemrs_gather_flags, nvshmemrs_gather_lamport, nvshmemrs_gather), GATHER, way, [&](i32 m, Collective &c) {
             c.dest = m == root ? dest : NOWHERE, c.source = source, c.bytes = bytes, c.root = root;
         });
     }
 
     void scatter() {
-        bool flags = coin(), in_place = coin();
+        Way way = any_way();
+        bool in_place = coin();
         i32 n = job.n, root = below(n);
-        u64 bytes = length(flags), source = room(bytes * n, 1), dest = in_place ? source + root * bytes : room(bytes, 1);
+        u64 bytes = length(way), source = room(bytes * n, 1), dest = in_place ? source + root * bytes : room(bytes, 1);
         Bytes all = this->bytes(bytes * n);
         put(root, source, all);
         for (i32 m = 0; m < n; m++) {
             if (in_place && m == root) expect(root, source, all, "scatter in place");
             else expect(m, dest, Bytes(all.begin() + m * bytes, all.begin() + (m + 1) * bytes), "scatter");
         }
-        step(flags ? nvshmemrs_scatter_flags : nvshmemrs_scatter, SCATTER, flags, [&](i32 m, Collective &c) {
+        step(kernel_of(way, nvshmemrs_scatter_flags, nvshmemrs_scatter_lamport, nvshmemrs_scatter), SCATTER, way, [&](i32 m, Collective &c) {
             c.dest = dest, c.source = m == root ? source : NOWHERE, c.bytes = bytes, c.root = root;
         });
     }
@@ -227,11 +238,13 @@ class Draw {
     void reduction() {
         static const u32 OPERATIONS[] = {REDUCE, REDUCESCATTER, INSCAN, EXSCAN};
         u32 operation = OPERATIONS[below(4)];
-        bool flags = coin(), in_place = coin(), floating = coin(), scatter = operation == REDUCESCATTER;
+        Way way = any_way();
+        bool in_place = coin(), floating = coin(), scatter = operation == REDUCESCATTER;
         i32 n = job.n;
         // Where all parts are aligned, elements are reduced in packs, and by two members in chunks.
         u64 alignment = coin() ? 16 : 4, multiple = coin() ? alignment : 4;
-        u64 bytes = (length(flags) + multiple - 1) / multiple * multiple, count = bytes / 4, length = scatter ? bytes * n : bytes;
+        if (way == Way::Lamport && coin()) multiple = 16 * n;
+        u64 bytes = std::max(length(way) / multiple, 1ull) * multiple, count = bytes / 4, length = scatter ? bytes * n : bytes;
         u64 source = room(length, alignment), dest = room(bytes, alignment);
         std::vector<Bytes> sources(n);
         for (i32 m = 0; m < n; m++) {
@@ -270,9 +283,11 @@ class Draw {
                 expect(m, place(m), result, "reduction " + std::to_string(operation));
             }
         }
+        // By Lamport's algorithm, equal shares for all members.
         u64 chunk = below(3) * 32;
+        if (way == Way::Lamport) chunk = n > 2 && bytes % (n * 16) == 0 ? bytes / n : 0;
         const ReduceKernels &kernels = REDUCTIONS[floating ? 11 : 7];
-        step(flags ? kernels.flags : kernels.direct, operation, flags, [&](i32 m, Collective &c) {
+        step(kernel_of(way, kernels.flags, kernels.lamport, kernels.direct), operation, way, [&](i32 m, Collective &c) {
             c.dest = place(m), c.source = source, c.bytes = bytes, c.op = SUM, c.chunk = chunk;
         });
     }
@@ -299,5 +314,10 @@ static void random_steps(u32 seed, u32 count) {
     for (u32 i = 0; i < count; i++) draw.any();
     run(job, draw.steps, seed);
     for (const ErrorRecord &error : job.errors) check(error.state == 0, "a kernel reports an error");
+    const Team &team = job.team;
+    for (i32 m = 0; m < job.n; m++) {
+        const u8 *staging = job.part(m) + team.staging + 2 * job.n * team.slot, *end = staging + 2 * job.n * team.lamport;
+        check(std::all_of(staging, end, [](u8 byte) { return byte == 0; }), "data is left in the staging");
+    }
     for (i32 m = 0; m < job.n; m++) check(job.epochs(m) == count && job.locals[m].begun == 0, "epochs are counted wrongly");
 }

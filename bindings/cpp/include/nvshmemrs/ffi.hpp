@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x8300c3c6078476c5;
+inline constexpr std::uint64_t expected_api_hash = 0x790c0aa0a49e40be;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -163,6 +163,9 @@ enum class Algorithm : int32_t {
     /// The members meet, their copy engines write to each other's memory, and the members meet again.
     /// Broadcast, fcollect and alltoall only.
     Engines = NVSHMEMRS_ALGORITHM_ENGINES,
+    /// Sixteen bytes at a time travel through staging memory of the members, which is zero until data
+    /// arrives.
+    Lamport = NVSHMEMRS_ALGORITHM_LAMPORT,
 };
 
 /// A collective that moves or combines data.

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x8300c3c6078476c5
+API_HASH = 0x790c0aa0a49e40be
 """The API hash that this file was generated with."""
 
 
@@ -137,6 +137,9 @@ class Algorithm(enum.IntEnum):
     ENGINES = 3
     """The members meet, their copy engines write to each other's memory, and the members meet again.
     Broadcast, fcollect and alltoall only."""
+    LAMPORT = 4
+    """Sixteen bytes at a time travel through staging memory of the members, which is zero until data
+    arrives."""
 
 
 class Collective(enum.IntEnum):

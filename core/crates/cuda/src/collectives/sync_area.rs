@@ -17,8 +17,8 @@ use crate::job::layout::HEAP_UNIT;
 pub(crate) const EPOCH: u64 = 64;
 /// The offset of the sync blocks.
 const BLOCKS: u64 = 64 << 10;
-/// Bytes of WORLD's block: two PEs exchange 1 MiB with flags.
-const WORLD: u64 = 16 << 20;
+/// Bytes of WORLD's block: two PEs exchange 4 MiB through the staging.
+const WORLD: u64 = 32 << 20;
 /// Team numbers with a large block, WORLD's among them.
 const LARGE_TEAMS: u64 = 8;
 /// Bytes of a large block.

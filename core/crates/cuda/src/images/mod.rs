@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The device code, by the names that its `#include` lines use.
-pub(super) const SOURCES: [(&str, &str); 14] = [
+pub(super) const SOURCES: [(&str, &str); 15] = [
     (
         "nvshmemrs_device.cuh",
         include_str!("../../include/nvshmemrs_device.cuh"),
@@ -36,6 +36,7 @@ pub(super) const SOURCES: [(&str, &str); 14] = [
     ("copy.cuh", include_str!("../kernels/copy.cuh")),
     ("team.cuh", include_str!("../kernels/team.cuh")),
     ("fold.cuh", include_str!("../kernels/fold.cuh")),
+    ("lamport.cuh", include_str!("../kernels/lamport.cuh")),
     ("rma.cu", include_str!("../kernels/rma.cu")),
     ("atomics.cu", include_str!("../kernels/atomics.cu")),
     ("wait.cu", include_str!("../kernels/wait.cu")),

@@ -508,7 +508,10 @@ mod tests {
                     "wait_for_previous_kernel();",
                     "Turn turn(c",
                     "send_from_root(c",
+                    "send_from_root_lamport(c",
+                    "exchange_parts_lamport(c",
                     "reduce_flags<T>(c)",
+                    "reduce_lamport<T>(c)",
                     "reduce_direct<T>(c)",
                 ];
                 let body = kernel.split("\n}").next().unwrap_or_default();
@@ -531,7 +534,8 @@ mod tests {
                     for name in line.split(" X(").skip(1) {
                         let name = name.split(',').next().unwrap_or_default();
                         there.extend(
-                            ["", "_flags"].map(|end| format!("nvshmemrs_reduce_{name}{end}")),
+                            ["", "_flags", "_lamport"]
+                                .map(|end| format!("nvshmemrs_reduce_{name}{end}")),
                         );
                     }
                 }

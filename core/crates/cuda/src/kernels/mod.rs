@@ -10,6 +10,7 @@
 //! | `access.cuh`, `ptx.cuh` | the accesses of `include/nvshmemrs_device.cuh`, shared with the program's kernels; other accesses |
 //! | `common.cuh`, `copy.cuh` | code that all kernels share; copies |
 //! | `team.cuh`, `fold.cuh` | how the members of a team meet; reductions of elements |
+//! | `lamport.cuh` | data that shows its own arrival |
 //! | `rma.cu`, `atomics.cu`, `wait.cu`, `sync.cu`, `moves.cu`, `reduce.cu` | the kernels |
 //!
 //! A launch puts a kernel on a stream and returns. The layers above check arguments: addresses are in this GPU's address space, and their
@@ -112,6 +113,8 @@ const CLOSING: u32 = 0x63_6c6f;
 const HEADS: u64 = 2 * (8 + 16);
 /// Steps of a collective that have flags of their own.
 const STEPS: u64 = 2;
+/// The staging with flags that a team's members need for Lamport's algorithm to have any, three times as much, beside it.
+const LEAST_SLOT: u64 = 4 << 10;
 /// The most blocks of a collective.
 const MOST_BLOCKS: u64 = 128;
 
@@ -132,6 +135,7 @@ pub(crate) struct TeamArgs {
     sync: u64,
     staging: u64,
     slot: u64,
+    lamport: u64,
 }
 
 impl TeamArgs {
@@ -160,6 +164,11 @@ impl TeamArgs {
                 bytes.saturating_sub(128) / (HEADS + 2 * STEPS * 8 + 4)
             )));
         }
+        let room = (bytes - staging) / (2 * count);
+        let (slot, lamport) = match (room / 4) & !127 {
+            slot if slot >= LEAST_SLOT => (slot, (room - slot) & !127),
+            _ => (room & !127, 0),
+        };
         let (first, step) = stride(pes);
         Ok(TeamArgs {
             n: n as i32,
@@ -174,7 +183,8 @@ impl TeamArgs {
             local: own + local.offset(),
             sync: sync.offset(),
             staging: sync.offset() + staging,
-            slot: ((bytes - staging) / (2 * count)) & !127,
+            slot,
+            lamport,
         })
     }
 
@@ -359,8 +369,8 @@ pub(crate) struct WaitArgs {
 // The same numbers are in the .cuh and .cu files.
 const _: () = {
     assert!(size_of::<ErrorRecord>() == 48);
-    assert!(size_of::<TeamArgs>() == 72);
-    assert!(size_of::<CollectiveArgs>() == 232);
+    assert!(size_of::<TeamArgs>() == 80);
+    assert!(size_of::<CollectiveArgs>() == 240);
     assert!(size_of::<TeamLocal>() == 24);
     assert!(size_of::<StridedArgs>() == 48);
     assert!(size_of::<AtomicArgs>() == 40);
@@ -374,7 +384,8 @@ mod tests {
 
     #[test]
     fn sync_blocks_hold_what_the_kernels_put_there() {
-        for bytes in [128 << 10, 4 << 20, 16 << 20] {
+        // With the most members for which there is staging for Lamport's algorithm.
+        for (bytes, most) in [(128 << 10, 3), (4 << 20, 100), (16 << 20, 100)] {
             for n in [1, 2, 3, 4, 7, 8, 64, 100, 1000, 1300] {
                 let (local, sync) = (SymRange::new(64, 64), SymRange::new(1 << 30, bytes));
                 let pes: Vec<Pe> = (0..n).collect();
@@ -385,7 +396,10 @@ mod tests {
                 assert_eq!(team.members, (1 << 40) + team.sync + steps_end);
                 assert!(team.sync + steps_end + 4 * count <= team.staging);
                 assert!(team.staging.is_multiple_of(128) && team.slot.is_multiple_of(128));
-                assert!(team.staging + 2 * count * team.slot <= sync.offset() + bytes);
+                assert!(team.lamport.is_multiple_of(128));
+                let each = team.slot + team.lamport;
+                assert!(team.staging + 2 * count * each <= sync.offset() + bytes);
+                assert_eq!(team.lamport > 0, n <= most, "{bytes}, {n}");
                 assert!(n > 64 || team.slot >= 512, "{n}: {}", team.slot);
             }
         }

@@ -1,7 +1,7 @@
 // Collectives that move bytes: broadcast, fcollect, alltoall, alltoalls, gather, scatter, collect.
 //
-// The `_flags` kernels send units of eight bytes with a flag each, through the staging; the others write straight to the
-// members' memory, in which case they first wait until all have entered.
+// The `_flags` kernels send units of eight bytes with a flag each, through the staging, and the `_lamport` kernels units of sixteen bytes. The others
+// write straight to the members' memory, in which case they first wait until all have entered.
 
 DEVICE u32 units_of(u64 bytes) {
     return (u32)((bytes + 7) / 8);
@@ -83,7 +83,7 @@ DEVICE void send_from_root(const Collective &c, u64 part) {
     Turn turn(c);
     bool root = c.team.me == c.root;
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_by_flags(
+    turn.move_through_staging(
         false,
         [&] {
             if (!root) return;
@@ -100,8 +100,30 @@ DEVICE void send_from_root(const Collective &c, u64 part) {
         });
 }
 
+// The same in units of sixteen bytes.
+DEVICE void send_from_root_lamport(const Collective &c, u64 part) {
+    Turn turn(c);
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+    Lamport units(turn, c.bytes, source | dest | part);
+    bool root = c.team.me == c.root;
+    turn.move_through_staging(
+        false,
+        [&] {
+            auto from = [&](i32 step) { return source + turn.right(step) * part; };
+            if (root) units.send(dest == from(0), c.team.n, dest, from);
+        },
+        [&] {
+            i32 step = turn.step_to(c.root);
+            if (!root) units.receive(step, step + 1, 0, [&](i32) { return dest; });
+        });
+}
+
 KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
     send_from_root(c, 0);
+}
+
+KERNEL STAGED nvshmemrs_broadcast_lamport(const __grid_constant__ Collective c) {
+    send_from_root_lamport(c, 0);
 }
 
 // The bytes of a range that this block moves: whole lines, so that copies stay aligned.
@@ -194,7 +216,7 @@ KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
     Turn turn(c);
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_by_flags(
+    turn.move_through_staging(
         true,
         [&] {
             units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
@@ -203,6 +225,28 @@ KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
             });
         },
         [&] { receive_parts(turn, units, dest); });
+}
+
+// Each member sends parts to all others; `part`: the bytes between the parts in its source, 0 where all receive the same.
+DEVICE void exchange_parts_lamport(const Collective &c, u64 part) {
+    Turn turn(c);
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, own = dest + c.team.me * c.bytes;
+    Lamport units(turn, c.bytes, source | dest | c.bytes);
+    turn.move_through_staging(
+        false,
+        [&] {
+            auto from = [&](i32 step) { return source + turn.right(step) * part; };
+            units.send(own == from(0), c.team.n, own, from);
+        },
+        [&] { units.receive(1, c.team.n, 0, [&](i32 member) { return dest + member * c.bytes; }); });
+}
+
+KERNEL STAGED nvshmemrs_fcollect_lamport(const __grid_constant__ Collective c) {
+    exchange_parts_lamport(c, 0);
+}
+
+KERNEL STAGED nvshmemrs_alltoall_lamport(const __grid_constant__ Collective c) {
+    exchange_parts_lamport(c, c.bytes);
 }
 
 KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
@@ -222,7 +266,7 @@ KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
     Turn turn(c);
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_by_flags(
+    turn.move_through_staging(
         true,
         [&] {
             units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
@@ -314,7 +358,7 @@ KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
     Turn turn(c);
     bool root = c.team.me == c.root;
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_by_flags(
+    turn.move_through_staging(
         false,
         [&] {
             units.for_each([&](u32 unit) {
@@ -324,6 +368,22 @@ KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
         },
         [&] {
             if (root) receive_parts(turn, units, dest);
+        });
+}
+
+KERNEL STAGED nvshmemrs_gather_lamport(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    bool root = c.team.me == c.root;
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, own = dest + c.root * c.bytes;
+    Lamport units(turn, c.bytes, root ? source | dest | c.bytes : source);
+    turn.move_through_staging(
+        false,
+        [&] {
+            i32 step = turn.step_to(c.root);
+            if (!root || own != source) units.send(step, step + 1, own, [&](i32) { return source; });
+        },
+        [&] {
+            if (root) units.receive(1, c.team.n, 0, [&](i32 member) { return dest + member * c.bytes; });
         });
 }
 
@@ -346,6 +406,10 @@ KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
 // Only the root knows its `source`.
 KERNEL nvshmemrs_scatter_flags(const __grid_constant__ Collective c) {
     send_from_root(c, c.bytes);
+}
+
+KERNEL STAGED nvshmemrs_scatter_lamport(const __grid_constant__ Collective c) {
+    send_from_root_lamport(c, c.bytes);
 }
 
 KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {

@@ -17,6 +17,8 @@ macro_rules! kernels {
             Reduce(Dtype),
             /// The same for a small one, which travels with flags.
             ReduceFlags(Dtype),
+            /// The same for a larger one, which travels through the staging, too.
+            ReduceLamport(Dtype),
         }
 
         /// The kernels that are the same for all types.
@@ -26,10 +28,11 @@ macro_rules! kernels {
             /// Its position in [`Kernel::all`].
             #[inline]
             pub(super) fn index(self) -> usize {
-                let typed = |dtype: Dtype| UNTYPED.len() + 2 * (dtype as usize - 1);
+                let typed = |dtype: Dtype| UNTYPED.len() + 3 * (dtype as usize - 1);
                 match self {
                     Kernel::Reduce(dtype) => typed(dtype),
                     Kernel::ReduceFlags(dtype) => typed(dtype) + 1,
+                    Kernel::ReduceLamport(dtype) => typed(dtype) + 2,
                     $(Kernel::$variant => Untyped::$variant as usize),*
                 }
             }
@@ -39,6 +42,7 @@ macro_rules! kernels {
                 match self {
                     Kernel::Reduce(dtype) => format!("nvshmemrs_reduce_{}", reduced(dtype)),
                     Kernel::ReduceFlags(dtype) => format!("nvshmemrs_reduce_{}_flags", reduced(dtype)),
+                    Kernel::ReduceLamport(dtype) => format!("nvshmemrs_reduce_{}_lamport", reduced(dtype)),
                     $(Kernel::$variant => concat!("nvshmemrs_", $name).into()),*
                 }
             }
@@ -62,22 +66,34 @@ kernels! {
     Quiet = "quiet";
     Barrier = "barrier";
     BroadcastFlags = "broadcast_flags";
+    BroadcastLamport = "broadcast_lamport";
     Broadcast = "broadcast";
     FcollectFlags = "fcollect_flags";
+    FcollectLamport = "fcollect_lamport";
     Fcollect = "fcollect";
     AlltoallFlags = "alltoall_flags";
+    AlltoallLamport = "alltoall_lamport";
     Alltoall = "alltoall";
     Alltoalls = "alltoalls";
     Collect = "collect";
     GatherFlags = "gather_flags";
+    GatherLamport = "gather_lamport";
     Gather = "gather";
     ScatterFlags = "scatter_flags";
+    ScatterLamport = "scatter_lamport";
     Scatter = "scatter";
 }
 
 impl Kernel {
     pub(super) fn all() -> impl Iterator<Item = Kernel> {
-        let typed = |dtype| [Kernel::Reduce(dtype), Kernel::ReduceFlags(dtype)];
+        let typed = |dtype| {
+            let reduce = Kernel::Reduce(dtype);
+            [
+                reduce,
+                Kernel::ReduceFlags(dtype),
+                Kernel::ReduceLamport(dtype),
+            ]
+        };
         let typed = Dtype::ALL.into_iter().flat_map(typed);
         UNTYPED.iter().copied().chain(typed)
     }
@@ -94,14 +110,17 @@ fn reduced(dtype: Dtype) -> String {
 
 /// The most threads that move data, in a block: as many as that when there are as many blocks as there may be.
 const MOST_THREADS: u64 = 512;
-/// Threads that write flags, beside those that move data, in the kernels with flags (FLAG_THREADS in team.cuh).
+/// Threads that write flags, beside those that move data, in the kernels through the staging (FLAG_THREADS in team.cuh).
 const FLAG_THREADS: u64 = 32;
-/// Bytes that a thread of a kernel with flags moves at a time, and what one of the other kernels has to move to be worth it.
+/// Bytes that a thread moves at a time with flags, and by Lamport's algorithm; and the bytes for which a thread of the other kernels is worth it.
 const UNIT: u64 = 8;
+const LAMPORT_UNIT: u64 = 16;
 const DIRECT_BYTES: u64 = 32;
 /// The unit of chunks, and the least chunk of a reduction that is divided among the blocks.
 const LINE: u64 = 128;
 const LEAST_CHUNK: u64 = 1 << 10;
+/// The bytes that each member sends while it waits for the second shot of a `reduce`.
+const SECOND_SHOT: u64 = 384 << 10;
 /// The fewest bytes for which collect uses one more block.
 const COLLECT_BYTES: u64 = 64 << 10;
 /// The most blocks of collect.
@@ -159,8 +178,8 @@ struct Row {
 /// The kernels of a collective.
 #[derive(Clone, Copy)]
 enum KernelSet {
-    /// One whose data travels with flags, and one that writes straight to the members' memory.
-    Moves(Kernel, Kernel),
+    /// A kernel whose data travels with flags, the kernel of Lamport's algorithm, and a kernel that writes straight to the members' memory.
+    Moves(Kernel, Kernel, Kernel),
     /// A kernel that writes directly to the members' memory.
     Direct(Kernel),
     /// Those of a reduction's type.
@@ -174,12 +193,43 @@ const TABLE: [Row; COLLECTIVES.len()] = {
         Row { kernels, parts }
     }
     [
-        row(Moves(Kernel::BroadcastFlags, Kernel::Broadcast), false),
-        row(Moves(Kernel::FcollectFlags, Kernel::Fcollect), true),
-        row(Moves(Kernel::AlltoallFlags, Kernel::Alltoall), true),
+        row(
+            Moves(
+                Kernel::BroadcastFlags,
+                Kernel::BroadcastLamport,
+                Kernel::Broadcast,
+            ),
+            false,
+        ),
+        row(
+            Moves(
+                Kernel::FcollectFlags,
+                Kernel::FcollectLamport,
+                Kernel::Fcollect,
+            ),
+            true,
+        ),
+        row(
+            Moves(
+                Kernel::AlltoallFlags,
+                Kernel::AlltoallLamport,
+                Kernel::Alltoall,
+            ),
+            true,
+        ),
         row(Direct(Kernel::Alltoalls), true),
-        row(Moves(Kernel::GatherFlags, Kernel::Gather), true),
-        row(Moves(Kernel::ScatterFlags, Kernel::Scatter), true),
+        row(
+            Moves(Kernel::GatherFlags, Kernel::GatherLamport, Kernel::Gather),
+            true,
+        ),
+        row(
+            Moves(
+                Kernel::ScatterFlags,
+                Kernel::ScatterLamport,
+                Kernel::Scatter,
+            ),
+            true,
+        ),
         row(Reduces, false),
         row(Reduces, false),
         row(Reduces, false),
@@ -205,11 +255,11 @@ impl Reduction {
         }
     }
 
-    fn kernel(self, flags: bool) -> Kernel {
-        if flags {
-            Kernel::ReduceFlags(self.dtype)
-        } else {
-            Kernel::Reduce(self.dtype)
+    fn kernel(self, algorithm: Algorithm) -> Kernel {
+        match algorithm {
+            Algorithm::Flags => Kernel::ReduceFlags(self.dtype),
+            Algorithm::Lamport => Kernel::ReduceLamport(self.dtype),
+            Algorithm::Direct | Algorithm::Engines => Kernel::Reduce(self.dtype),
         }
     }
 }
@@ -235,7 +285,7 @@ pub(crate) fn plan(
         return Some(barrier_plan(team));
     }
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
-    let room = has_room(bytes, team);
+    let room = |algorithm| has_room(algorithm, bytes, team);
     let choice =
         tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, room));
     // Two members that exchange parts would overwrite each other's.
@@ -259,13 +309,29 @@ fn opening_plan(team: &TeamArgs) -> Plan {
     }
 }
 
-/// The bytes for which the staging of a team has room with flags, where they are twice as many.
-pub(super) fn room(team: &TeamArgs) -> u64 {
-    (team.slot / 2) & !15
+/// The bytes for which the staging of a team has the room that an algorithm needs. With flags they are twice as many there.
+pub(super) fn room(algorithm: Algorithm, team: &TeamArgs) -> u64 {
+    match algorithm {
+        Algorithm::Flags => (team.slot / 2) & !15,
+        Algorithm::Lamport => team.lamport,
+        Algorithm::Direct | Algorithm::Engines => u64::MAX,
+    }
 }
 
-pub(crate) fn has_room(bytes: u64, team: &TeamArgs) -> bool {
-    bytes <= room(team)
+pub(crate) fn has_room(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> bool {
+    bytes <= room(algorithm, team)
+}
+
+/// Bytes of the share that each member folds for all in a `reduce` by Lamport's algorithm; 0: each folds all. Two shots take longer, but fewer
+/// bytes travel with three members or more.
+fn share(operation: Operation, bytes: u64, team: &TeamArgs) -> u64 {
+    let n = team.n as u64;
+    let saved = bytes * n.saturating_sub(1) * n.saturating_sub(2) / n;
+    let two_shots = operation == Operation::Reduce && saved > SECOND_SHOT;
+    match two_shots && bytes.is_multiple_of(n * LINE) {
+        true => bytes / n,
+        false => 0,
+    }
 }
 
 /// A reduction, if the operation needs one for its plan.
@@ -286,7 +352,7 @@ fn chosen(
     (choice, blocks): (Choice, u32),
 ) -> Option<Plan> {
     let n = team.n as u64;
-    let row = &TABLE[index];
+    let (row, operation) = (&TABLE[index], COLLECTIVES[index]);
     let most = u64::from(team.blocks.min(blocks).min(choice.blocks)).max(1);
     let threads = u64::from(choice.threads);
     let moved = if row.parts {
@@ -294,34 +360,46 @@ fn chosen(
     } else {
         bytes
     };
-    let flags = choice.algorithm == Algorithm::Flags && has_room(bytes, team);
-    let (kernel, flags) = match (row.kernels, reduction) {
-        (KernelSet::Moves(with_flags, _), None) if flags => (with_flags, true),
-        (KernelSet::Moves(_, direct) | KernelSet::Direct(direct), None) => (direct, false),
-        (KernelSet::Reduces, Some(reduction)) => (reduction.kernel(flags), flags),
+    let algorithm = match (row.kernels, choice.algorithm) {
+        (KernelSet::Moves(..) | KernelSet::Reduces, algorithm)
+            if has_room(algorithm, bytes, team) =>
+        {
+            algorithm
+        }
+        _ => Algorithm::Direct,
+    };
+    let kernel = match (row.kernels, reduction) {
+        (KernelSet::Moves(flags, lamport, direct), None) => match algorithm {
+            Algorithm::Flags => flags,
+            Algorithm::Lamport => lamport,
+            Algorithm::Direct | Algorithm::Engines => direct,
+        },
+        (KernelSet::Direct(direct), None) => direct,
+        (KernelSet::Reduces, Some(reduction)) => reduction.kernel(algorithm),
         _ => return None,
     };
-    let mut plan = if flags {
-        let items = moved.div_ceil(UNIT);
+    let through_staging = |unit| {
+        let items = moved.div_ceil(unit);
         let grid = items.div_ceil(threads).min(most);
         let block = items.div_ceil(grid).min(MOST_THREADS);
         geometry(kernel, n, grid, block, FLAG_THREADS)
-    } else {
-        let grid = moved.div_ceil(threads * DIRECT_BYTES).min(most);
-        geometry(kernel, n, grid, threads, 0)
+    };
+    let mut plan = match algorithm {
+        Algorithm::Flags => through_staging(UNIT),
+        Algorithm::Lamport => through_staging(LAMPORT_UNIT),
+        Algorithm::Direct | Algorithm::Engines => {
+            let grid = moved.div_ceil(threads * DIRECT_BYTES).min(most);
+            geometry(kernel, n, grid, threads, 0)
+        }
     };
     plan.chunk = match reduction {
+        _ if algorithm == Algorithm::Lamport => share(operation, bytes, team) as u32,
         // Each block has a chunk of the member's share at least.
         Some(_) if n > 2 => {
             let each = (bytes / n / u64::from(plan.grid)).next_multiple_of(LINE);
             choice.chunk.min(each.max(LEAST_CHUNK) as u32)
         }
         _ => choice.chunk,
-    };
-    let algorithm = if flags {
-        Algorithm::Flags
-    } else {
-        Algorithm::Direct
     };
     plan.takes_private_memory = algorithm.takes_private_memory();
     Some(plan)
@@ -337,7 +415,7 @@ pub(crate) fn geometry_of(
 ) -> Option<Geometry> {
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
     match choice.algorithm {
-        Algorithm::Flags if !has_room(bytes, team) => return None,
+        algorithm if !has_room(algorithm, bytes, team) => return None,
         Algorithm::Engines if !by_engines(operation, team) => return None,
         Algorithm::Engines => {
             let plan = opening_plan(team);
@@ -419,8 +497,12 @@ pub(super) mod tests {
             assert!(big.grid > 32 && big.block == 512, "{big:?}");
         }
         assert_eq!(
-            of(Reduce, 64 << 10).kernel,
+            of(Reduce, 32 << 10).kernel,
             Kernel::ReduceFlags(Dtype::Float)
+        );
+        assert_eq!(
+            of(Reduce, 64 << 10).kernel,
+            Kernel::ReduceLamport(Dtype::Float)
         );
         assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::Reduce(Dtype::Float));
         assert_eq!(of(Reduce, 0).kernel, Kernel::Barrier);
@@ -433,11 +515,16 @@ pub(super) mod tests {
         assert_eq!(of_small.kernel, Kernel::Reduce(Dtype::Float));
     }
 
-    /// The kernels write units of sixteen bytes for each eight, in groups of up to sixteen bytes of data; a grid has no more blocks than
+    /// The kernels with flags write units of sixteen bytes for each eight, in groups of up to sixteen bytes of data; a grid has no more blocks than
     /// there are flags for, nor than every GPU runs at a time, and no more threads than the kernels are compiled for.
     #[test]
     fn no_plan_runs_past_its_sync_block_or_its_gpu() {
-        let all = [Algorithm::Flags, Algorithm::Direct, Algorithm::Engines];
+        let all = [
+            Algorithm::Flags,
+            Algorithm::Lamport,
+            Algorithm::Direct,
+            Algorithm::Engines,
+        ];
         let few_and_many = all.into_iter().flat_map(|algorithm| {
             [(1, 32), (7, 96), (128, 512)].map(|(blocks, threads)| Choice {
                 up_to: u64::MAX,
@@ -477,13 +564,27 @@ pub(super) mod tests {
     }
 
     fn fits(plan: &Plan, bytes: u64, team: &TeamArgs, blocks: u32) {
-        // DIRECT and FLAGS in team.cuh; a barrier has no such limit.
-        let flags = plan.kernel.name().ends_with("_flags");
+        // DIRECT and STAGED in team.cuh; a barrier has no such limit.
+        let name = plan.kernel.name();
+        let (flags, lamport) = (name.ends_with("_flags"), name.ends_with("_lamport"));
         let barrier = plan.kernel == Kernel::Barrier;
-        assert!(plan.block <= if flags || barrier { 544 } else { 512 });
-        if flags {
-            assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
+        assert!(
+            plan.block
+                <= if flags || lamport || barrier {
+                    544
+                } else {
+                    512
+                }
+        );
+        if flags || lamport {
+            let whole = bytes.next_multiple_of(16);
+            assert!(match flags {
+                true => 2 * whole <= team.slot,
+                false => whole <= team.lamport,
+            });
             assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);
+            let share = u64::from(plan.chunk);
+            assert!(!lamport || share == 0 || share * team.n as u64 == bytes);
             assert!(plan.block >= 64);
         }
         assert!(plan.grid >= 1 && plan.grid <= blocks && plan.grid <= team.blocks);
@@ -534,8 +635,15 @@ pub(super) mod tests {
         for dtype in Dtype::ALL {
             for op in Op::ALL {
                 let reduction = Reduction { dtype, op };
-                let (flags, direct) = (reduction.kernel(true), reduction.kernel(false));
-                assert_eq!(flags.name(), format!("{}_flags", direct.name()));
+                let direct = reduction.kernel(Algorithm::Direct).name();
+                for (algorithm, end) in
+                    [(Algorithm::Flags, "flags"), (Algorithm::Lamport, "lamport")]
+                {
+                    assert_eq!(
+                        reduction.kernel(algorithm).name(),
+                        format!("{direct}_{end}")
+                    );
+                }
                 let signed = (dtype as i32) < 5 && matches!(op, Op::Min | Op::Max);
                 assert_eq!(reduction.op() > 7, signed);
             }

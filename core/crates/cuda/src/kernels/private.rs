@@ -3,7 +3,7 @@
 use super::TeamArgs;
 use super::plan::{example, plan, room};
 use crate::operation::Operation;
-use crate::tuning::Tuning;
+use crate::tuning::{Algorithm, Tuning};
 
 /// More bytes than a collective has.
 const MOST_BYTES: u64 = 1 << 48;
@@ -13,7 +13,8 @@ pub(crate) fn private_bytes(operation: Operation, team: &TeamArgs, by: (&Tuning,
     let rows = by.0.rows(operation, team.n as u64).iter();
     let mut ends: Vec<u64> = rows.map(|row| row.up_to.min(MOST_BYTES)).collect();
     // Where the plan may change without another row.
-    ends.extend([room(team), MOST_BYTES]);
+    let rooms = [Algorithm::Flags, Algorithm::Lamport].map(|algorithm| room(algorithm, team));
+    ends.extend(rooms.into_iter().chain([MOST_BYTES]));
     ends.sort_unstable();
     let takes = |&bytes: &u64| {
         plan(operation, example(operation), (bytes, false), team, by)
@@ -27,7 +28,7 @@ pub(crate) fn private_bytes(operation: Operation, team: &TeamArgs, by: (&Tuning,
 mod tests {
     use super::*;
     use crate::kernels::plan::tests::team;
-    use crate::tuning::{self, Algorithm, COLLECTIVES, Choice};
+    use crate::tuning::{self, COLLECTIVES, Choice};
     use Operation::{Alltoalls, Reduce};
 
     #[test]
@@ -39,7 +40,7 @@ mod tests {
             threads: 256,
             chunk: 0,
         };
-        let (flags, direct) = (Algorithm::Flags, Algorithm::Direct);
+        let (flags, direct, lamport) = (Algorithm::Flags, Algorithm::Direct, Algorithm::Lamport);
         let table = |choices: &[Choice]| tuning::Table {
             gpu: "a GPU".into(),
             link: tuning::Link::Nvlink,
@@ -64,6 +65,7 @@ mod tests {
             table(&apart),
             table(&none),
             table(&[choice(u64::MAX, flags)]),
+            table(&[choice(1000, flags), choice(u64::MAX, lamport)]),
         ];
         let large = team(4, 4 << 20);
         let of = |tuning: &Tuning, operation, team: &TeamArgs| {
@@ -73,13 +75,18 @@ mod tests {
             .iter()
             .map(|table| of(&Tuning::new([table]), Reduce, &large))
             .collect();
-        assert_eq!(of_reduce, [1000, 0, room(&large)]);
+        let [most, more] = [flags, lamport].map(|algorithm| room(algorithm, &large));
+        assert_eq!(of_reduce, [1000, 0, most, more]);
         let tuning = Tuning::new([]);
         for operation in COLLECTIVES {
             for n in [1, 2, 3, 4, 8, 9, 100] {
                 for team in [128 << 10, 4 << 20, 16 << 20].map(|bytes| team(n, bytes)) {
                     let most = of(&tuning, operation, &team);
-                    assert!(most <= room(&team), "{operation:?}, {n} members");
+                    let rooms = [flags, lamport].map(|algorithm| room(algorithm, &team));
+                    assert!(
+                        rooms.iter().any(|&room| most <= room),
+                        "{operation:?}, {n} members"
+                    );
                     assert_eq!(most > 0, operation != Alltoalls);
                     let takes = |bytes| {
                         let (moved, by) = ((bytes, false), (&tuning, 132));

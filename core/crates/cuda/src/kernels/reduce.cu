@@ -1,7 +1,8 @@
 // Reductions: reduce, reducescatter, inclusive and exclusive scan. Every element is a left fold in team order, whatever the kernel.
 //
-// The `_flags` kernels send the sources, in units of eight bytes with a flag each, to whoever needs them. The others wait until all
-// have entered and read the sources where they are: each member combines one share of the elements, for all.
+// The `_flags` kernels send the sources, in units of eight bytes with a flag each, to the members that need them, and the `_lamport` kernels in
+// units of sixteen bytes. The others wait until all have entered and read the sources where they are: each member combines one share of the
+// elements, for all.
 
 // Values of Collective::operation, the numbers of Operation in core/crates/vocabulary/src/operation.rs.
 static constexpr u32 REDUCE = 8, REDUCESCATTER = 15, INSCAN = 16, EXSCAN = 17;
@@ -146,7 +147,7 @@ DEVICE void reduce_flags(const Collective &c) {
     bool two = c.team.n == 2 && (c.operation == REDUCE || c.operation == REDUCESCATTER);
     BlockUnits units(c.bytes, Group<T>::UNITS);
     Turn turn(c);
-    turn.move_by_flags(
+    turn.move_through_staging(
         c.operation == REDUCE || c.operation == REDUCESCATTER,
         [&] {
             if (two) send_to_other<T>(turn, units);
@@ -155,6 +156,25 @@ DEVICE void reduce_flags(const Collective &c) {
         [&] {
             if (two) fold_both<T>(turn, units);
             else fold_all<T>(turn, units);
+        });
+}
+
+// The same in units of sixteen bytes; this member's elements stay where they are. A reduce of a large message has two shots (c.chunk): each member
+// folds its share for all.
+template <class T>
+DEVICE void reduce_lamport(const Collective &c) {
+    Turn turn(c);
+    i32 n = c.team.n, me = c.team.me, members = c.operation == INSCAN ? me + 1 : c.operation == EXSCAN ? me : n;
+    bool scan = c.operation == INSCAN || c.operation == EXSCAN, shares = c.operation == REDUCE && c.chunk;
+    u64 bytes = shares ? c.chunk : c.bytes, source = turn.own() + c.source, dest = turn.own() + c.dest;
+    // From one member's part to the next.
+    u64 from_step = shares || c.operation == REDUCESCATTER ? bytes : 0, to_step = shares ? bytes : 0;
+    Lamport units(turn, bytes, source | dest | from_step);
+    turn.move_through_staging(
+        false, [&] { units.send(1, scan ? n - me : n, dest, [&](i32 step) { return source + turn.right(step) * from_step; }); },
+        [&] {
+            units.fold<T>(members, source + me * from_step, dest + me * to_step, shares);
+            if (shares) units.receive(1, n, 1, [&](i32 member) { return dest + member * bytes; });
         });
 }
 
@@ -415,8 +435,11 @@ DEVICE void reduce_direct(const Collective &c) {
 }
 
 #define REDUCTION(name, T)                                                                                    \
-    KERNEL FLAGS nvshmemrs_reduce_##name##_flags(const __grid_constant__ Collective c) { \
+    KERNEL STAGED nvshmemrs_reduce_##name##_flags(const __grid_constant__ Collective c) {                      \
         reduce_flags<T>(c);                                                                                    \
+    }                                                                                                          \
+    KERNEL STAGED nvshmemrs_reduce_##name##_lamport(const __grid_constant__ Collective c) {                    \
+        reduce_lamport<T>(c);                                                                                  \
     }                                                                                                          \
     KERNEL DIRECT nvshmemrs_reduce_##name(const __grid_constant__ Collective c) {                              \
         reduce_direct<T>(c);                                                                                   \

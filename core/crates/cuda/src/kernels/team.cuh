@@ -4,7 +4,7 @@
 // operation in 7 bits, the signature of the arguments in 24, the epoch in 32. The upper bits of the epoch and the generation of the team's
 // number are mixed into the signature. Each member announces its flag to all members, so that all of them learn of arguments that do not
 // match, and no member leaves an epoch before all have entered it. Where each member receives data with flags from all others, the data shows
-// that they have entered; there a member announces its flag only after it has polled for long (move_by_flags). Each word exists twice, for
+// that they have entered; there a member announces its flag only after it has polled for long (move_through_staging). Each word exists twice, for
 // even and odd epochs: it is written again only two epochs later, which no member enters before all have left this epoch.
 //
 // A team's sync block, the same on every PE (TeamArgs::new in mod.rs):
@@ -13,6 +13,7 @@
 //   lengths  [2][n]                     16 bytes: length, flag (collect)
 //   steps    [2][STEPS][blocks][n]       8 bytes: flag; block b of a member tells block b of the others
 //   staging  [2][n][slot]               16 bytes each: eight bytes of data, flag
+//            [2][n][lamport]            16 bytes each: data, or zero (lamport.cuh)
 #pragma once
 
 static constexpr u32 STEPS = 2;
@@ -37,10 +38,11 @@ struct Team {
     // Symmetric offsets: of the sync block and of its staging.
     u64 sync;
     u64 staging;
-    // Bytes of staging per member and parity.
+    // Bytes of staging per member and parity: with flags, and in lamport.cuh.
     u64 slot;
+    u64 lamport;
 };
-static_assert(sizeof(Team) == 72, "as Team in mod.rs");
+static_assert(sizeof(Team) == 80, "as Team in mod.rs");
 
 struct TeamLocal {
     // Collectives of the team that this PE has counted: what the next one begins with.
@@ -80,17 +82,18 @@ struct Collective {
     // A u64 in pinned host memory where `ticket` goes when the collective is over; or 0.
     u64 finished;
     u64 ticket;
-    // reduce: bytes of the chunks in which members send each other their sources; 0: they read them. broadcast: bytes of the pieces
+    // reduce: bytes of the chunks in which members send each other their sources; 0: they read them. reduce in lamport.cuh: bytes of each member's
+    // share, or 0 if each member folds all. broadcast: bytes of the pieces
     // in which other members hand the message on; 0: the root sends to all.
     u64 chunk;
 };
-static_assert(sizeof(Collective) == 232, "as Collective in mod.rs");
+static_assert(sizeof(Collective) == 240, "as Collective in mod.rs");
 
 // Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
 static constexpr u32 FLAG_THREADS = 32;
-// The kernels with flags: the most threads of a block, the flag threads among them.
-#define FLAGS __launch_bounds__(544, 1)
-// The kernels without flags: a block has a multiprocessor to itself, and each thread has many loads under way.
+// The kernels through the staging: the most threads of a block, the flag threads among them.
+#define STAGED __launch_bounds__(544, 1)
+// The other kernels: a block has a multiprocessor to itself, and each thread has many loads under way.
 #define DIRECT __launch_bounds__(512, 1)
 
 // Notes the first error. What ends a collective ends the team's kernels that poll; a team that is no more has none, and its number, with
@@ -280,6 +283,12 @@ class Turn {
         return member < c.team.n ? member : member - c.team.n;
     }
 
+    // The step at which `right` is `member`.
+    __device__ i32 step_to(i32 member) const {
+        i32 step = member - c.team.me;
+        return step < 0 ? step + c.team.n : step;
+    }
+
     __device__ i32 pe_of(i32 member) const {
         return c.team.step ? c.team.first + member * c.team.step : at<i32>(c.team.members + 4 * member);
     }
@@ -309,12 +318,12 @@ class Turn {
     // Data that travels with flags.
 
     // A whole kernel: `send` and `receive` are called by the threads that move data, while the flag threads of block 0 meet the other members. All
-    // data comes with flags, so the announcement orders nothing. `mutual`: each member receives data of all others, which shows that they have
-    // entered; then members announce calls only after they have polled for long. Yet the calls of 2 of every 2^20 epochs are announced: a word that
+    // data shows its arrival, so the announcement orders nothing. `mutual`: each member receives data with flags of all others, which shows that they
+    // have entered; then members announce calls only after they have polled for long. Yet the calls of 2 of every 2^20 epochs are announced: a word that
     // is as old as 2^32 epochs would look like the announcement of another call. The block's threads agree on the state of the team while its
     // data is on the way; each has read the same state, unless the team is destroyed meanwhile.
     template <class Send, class Receive>
-    __device__ void move_by_flags(bool mutual, const Send &send, const Receive &receive) const {
+    __device__ void move_through_staging(bool mutual, const Send &send, const Receive &receive) const {
         bool moves = threadIdx.x >= FLAG_THREADS;
         mutual = mutual && (epoch & 0xffffe) != 0;
         if (is_current() && moves) send();

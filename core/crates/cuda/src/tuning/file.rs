@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! The rows of a collective are ordered by `up_to`. The last row has no `up_to`: it holds for all larger sizes, and is not `flags`, as
-//! staging memory for flags is limited.
+//! The rows of a collective are ordered by `up_to`. The last row has no `up_to`: it holds for all larger sizes, and is not `flags` or `lamport`,
+//! as staging memory is limited.
 
 use super::{Algorithm, COLLECTIVES, Choice, Link};
 use crate::operation::Operation;
@@ -164,11 +164,11 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Row>, D::Error> {
             }
             for collective in COLLECTIVES {
                 let ends = |last: &Row| {
-                    last.choice.up_to == u64::MAX && last.choice.algorithm != Algorithm::Flags
+                    last.choice.up_to == u64::MAX && last.choice.algorithm.has_no_limit()
                 };
                 if last_of(&rows, collective).is_some_and(|last| !ends(&last)) {
                     return Err(A::Error::custom(format!(
-                        "the last row of {} must have no `up_to` and an algorithm that holds for any size: not \"flags\"",
+                        "the last row of {} must have no `up_to` and an algorithm that holds for any size: not \"flags\" or \"lamport\"",
                         collective.name()
                     )));
                 }

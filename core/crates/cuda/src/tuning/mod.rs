@@ -33,6 +33,8 @@ pub use loaded::user_path;
 pub enum Algorithm {
     /// Every eight bytes are sent with a flag, through staging memory of the members, which need not meet at the end.
     Flags,
+    /// Sixteen bytes at a time go through the staging memory of the members, which is zero until data arrives. The members meet meanwhile.
+    Lamport,
     /// The members meet, load from and store to each other's memory, and meet again.
     Direct,
     /// The members meet, their copy engines write to each other's memory, and the members meet again. A collective that engines cannot
@@ -41,11 +43,16 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// Whether the algorithm does without staging memory, and so holds for any size.
+    pub fn has_no_limit(self) -> bool {
+        matches!(self, Algorithm::Direct | Algorithm::Engines)
+    }
+
     /// Whether a collective has the algorithm.
     pub(crate) fn does(self, collective: Operation) -> bool {
         use Operation::{Alltoall, Alltoalls, Broadcast, Fcollect};
         match self {
-            Algorithm::Flags => collective != Alltoalls,
+            Algorithm::Flags | Algorithm::Lamport => collective != Alltoalls,
             Algorithm::Direct => true,
             Algorithm::Engines => matches!(collective, Broadcast | Fcollect | Alltoall),
         }
@@ -54,7 +61,7 @@ impl Algorithm {
     /// Whether each member accesses its own `dest` and `source` only, so that these may be private memory.
     pub(crate) fn takes_private_memory(self) -> bool {
         match self {
-            Algorithm::Flags => true,
+            Algorithm::Flags | Algorithm::Lamport => true,
             Algorithm::Direct | Algorithm::Engines => false,
         }
     }
@@ -110,25 +117,16 @@ impl Choice {
 impl Choice {
     /// All fields but `up_to`, as a word that is not 0.
     fn word(&self) -> u64 {
-        let algorithm = match self.algorithm {
-            Algorithm::Flags => WITH_FLAGS,
-            Algorithm::Direct => 0,
-            Algorithm::Engines => BY_ENGINES,
-        };
         let sizes = u64::from(self.blocks) << 48 | u64::from(self.threads) << 32;
-        IS_FORCED | algorithm | sizes | u64::from(self.chunk)
+        IS_FORCED | (self.algorithm as u64) << ALGORITHM | sizes | u64::from(self.chunk)
     }
 
     /// The inverse of `word`.
     fn of_word(word: u64) -> Choice {
         Choice {
             up_to: u64::MAX,
-            algorithm: match word & (WITH_FLAGS | BY_ENGINES) {
-                0 => Algorithm::Direct,
-                BY_ENGINES => Algorithm::Engines,
-                _ => Algorithm::Flags,
-            },
-            blocks: (word >> 48) as u32 & 0x1fff,
+            algorithm: ALGORITHMS[(word >> ALGORITHM) as usize % ALGORITHMS.len()],
+            blocks: (word >> 48) as u32 & 0xff,
             threads: (word >> 32) as u32 & 0xffff,
             chunk: word as u32,
         }
@@ -218,13 +216,18 @@ impl Tuning {
     }
 
     /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `room`: whether the
-    /// team's staging has room for `bytes` bytes with flags.
+    /// team's staging has the room that an algorithm needs.
     #[inline]
-    pub(crate) fn choice(&self, collective: usize, bytes: u64, n: u64, room: bool) -> Choice {
+    pub(crate) fn choice(
+        &self,
+        collective: usize,
+        bytes: u64,
+        n: u64,
+        room: impl Fn(Algorithm) -> bool,
+    ) -> Choice {
         let class = self.0.iter().find(|class| n <= class.n_pes);
         let rows = class.map_or(&[][..], |class| &class.rows[collective]);
-        let holds =
-            |row: &&Choice| bytes <= row.up_to && (room || row.algorithm != Algorithm::Flags);
+        let holds = |row: &&Choice| bytes <= row.up_to && room(row.algorithm);
         rows.iter().find(holds).copied().unwrap_or(DIRECT)
     }
 
@@ -241,34 +244,52 @@ impl Tuning {
     /// The choice of a job of `n_pes` PEs on its first team.
     pub fn of_world(&self, collective: Operation, bytes: u64, n_pes: Pe) -> Option<Choice> {
         let index = COLLECTIVES.iter().position(|one| *one == collective)?;
-        let room = kernels::has_room(bytes, &kernels::world(n_pes).ok()?);
+        let world = kernels::world(n_pes).ok()?;
+        let room = |algorithm| kernels::has_room(algorithm, bytes, &world);
         Some(self.choice(index, bytes, n_pes as u64, room))
     }
 }
 
-/// The choices for a GPU without a table: measured on H200 with 2, 4 and 8 PEs.
+/// The choices for a GPU without a table: measured on H200 with 2, 4 and 8 PEs, except that the limits of Lamport's algorithm for 8 PEs and more
+/// are estimates.
 fn built_in() -> Vec<Class> {
     const K: u64 = 1 << 10;
-    // The largest sizes that are sent with flags, in teams of up to 2, 4, 8 and more members. Flags double the bytes, and save the meeting
-    // at the end; a reduction also reads all data on every member.
-    let flags = |operation| match operation {
-        Operation::Broadcast => [1024 * K, 256 * K, 128 * K, 64 * K],
-        Operation::Alltoalls => [0; 4],
-        Operation::Reduce => [512 * K, 256 * K, 64 * K, 16 * K],
-        Operation::Inscan | Operation::Exscan => [256 * K, 128 * K, 64 * K, 16 * K],
-        _ => [512 * K, 256 * K, 64 * K, 8 * K],
+    // The largest sizes that travel through the staging with flags, and by Lamport's algorithm, in teams of up to 2, 4, 8 and more members. Flags
+    // double the bytes; a reduction also reads all data on every member.
+    let staged = |operation| match operation {
+        Operation::Alltoalls => [[0; 4]; 2],
+        Operation::Broadcast => [
+            [128 * K, 64 * K, 32 * K, 16 * K],
+            [2048 * K, 512 * K, 256 * K, 64 * K],
+        ],
+        Operation::Reduce => [
+            [128 * K, 32 * K, 16 * K, 8 * K],
+            [2048 * K, 512 * K, 128 * K, 32 * K],
+        ],
+        Operation::Inscan | Operation::Exscan => [
+            [128 * K, 32 * K, 16 * K, 8 * K],
+            [512 * K, 256 * K, 128 * K, 32 * K],
+        ],
+        _ => [
+            [128 * K, 64 * K, 16 * K, 8 * K],
+            [2048 * K, 512 * K, 128 * K, 16 * K],
+        ],
     };
     let rows = |column: usize, operation| {
         let mut rows = Vec::new();
-        let up_to = flags(operation)[column];
-        if up_to > 0 {
-            rows.push(Choice {
-                up_to,
-                algorithm: Algorithm::Flags,
-                blocks: 64,
-                threads: 256,
-                chunk: 0,
-            });
+        for (algorithm, up_to) in [Algorithm::Flags, Algorithm::Lamport]
+            .into_iter()
+            .zip(staged(operation))
+        {
+            if up_to[column] > 0 {
+                rows.push(Choice {
+                    up_to: up_to[column],
+                    algorithm,
+                    blocks: 64,
+                    threads: 256,
+                    chunk: 0,
+                });
+            }
         }
         let chunk = |up_to, chunk| Choice {
             up_to,
@@ -303,8 +324,14 @@ fn built_in() -> Vec<Class> {
 /// The choice that the tuner measures, in place of all others; 0: none.
 static FORCED: AtomicU64 = AtomicU64::new(0);
 const IS_FORCED: u64 = 1 << 63;
-const WITH_FLAGS: u64 = 1 << 62;
-const BY_ENGINES: u64 = 1 << 61;
+/// The position of the algorithm in the word, and the algorithms by number.
+const ALGORITHM: u32 = 56;
+const ALGORITHMS: [Algorithm; 4] = [
+    Algorithm::Flags,
+    Algorithm::Lamport,
+    Algorithm::Direct,
+    Algorithm::Engines,
+];
 
 /// For the tuner: this process uses `choice`, whatever its `up_to`, for all collectives that begin from now on; `None`: the tables. All
 /// PEs of the job must have the same choice when they begin a collective. A collective that does not fit a team's staging, or that engines
@@ -396,7 +423,7 @@ mod tests {
         let reduce = 6;
         assert_eq!(COLLECTIVES[reduce], Operation::Reduce);
         for n in 1..20 {
-            let of = |tuning: &Tuning, collective| tuning.choice(collective, 8, n, true);
+            let of = |tuning: &Tuning, collective| tuning.choice(collective, 8, n, |_| true);
             let expected = match n {
                 3 => few,
                 5..=8 => many,
@@ -412,14 +439,14 @@ mod tests {
         let plain = Tuning::new([]);
         for (index, operation) in COLLECTIVES.iter().enumerate() {
             for n in [1, 2, 4, 8, 100] {
-                let with = plain.choice(index, 8, n, true);
+                let with = plain.choice(index, 8, n, |_| true);
                 assert_eq!(
                     with.algorithm == Algorithm::Flags,
                     *operation != Operation::Alltoalls
                 );
-                let without = plain.choice(index, 8, n, false);
+                let without = plain.choice(index, 8, n, Algorithm::has_no_limit);
                 assert_eq!(without.algorithm, Algorithm::Direct);
-                let large = plain.choice(index, u64::MAX, n, true);
+                let large = plain.choice(index, u64::MAX, n, |_| true);
                 assert_eq!(large.algorithm, Algorithm::Direct);
             }
         }
@@ -434,11 +461,11 @@ mod tests {
             threads: MOST_THREADS,
             chunk: MOST_CHUNK,
         };
-        let engines = Choice {
-            algorithm: Algorithm::Engines,
+        let of = |algorithm| Choice {
+            algorithm,
             ..choice
         };
-        for choice in [choice, DIRECT, engines] {
+        for choice in ALGORITHMS.map(of).into_iter().chain([DIRECT]) {
             assert_eq!(Choice::of_word(choice.word()), choice);
             assert_eq!(choice.out_of_range(), None);
         }
