@@ -12,7 +12,7 @@ static const char *const NAMES[] = {
     [BROADCAST] = "broadcast", "fcollect", "alltoall", "gather", "scatter", "reduce", "reducescatter", "inscan", "exscan",
 };
 /* Bytes of a buffer, and of the guard before and behind the data. */
-enum { BYTES = 8 << 20, GUARD = 64 };
+enum { BYTES = 32 << 20, GUARD = 64 };
 
 static const struct {
     int32_t dtype;
@@ -59,7 +59,7 @@ static void use_team(nvshmemrs_team_t team)
 
 static void start(void)
 {
-    begin_with(48 << 20);
+    begin_with(96 << 20);
     job.raw = new_stream();
     job.stream = ours(job.raw);
     for (int i = 0; i < 2; i++) {
@@ -194,7 +194,8 @@ static int32_t make(const call_t *call)
 /* The part of a buffer that a call uses, with both guards. */
 static size_t extent(const call_t *call)
 {
-    return 2 * GUARD + (call->shift + (size_t)job.n * call->count) * TYPES[call->type].size;
+    const size_t parts = sources(call) > dests(call) ? sources(call) : dests(call);
+    return 2 * GUARD + (call->shift + parts * call->count) * TYPES[call->type].size;
 }
 
 /* Writes a pattern to both buffers, and the source's data; `expected` becomes the buffer of `dest` as it is to be later. */
@@ -313,10 +314,26 @@ static void graph(void)
 #define NO_BUFFER(argument, dest, source) \
     REFUSED(NVSHMEMRS_ERROR_NOT_SYMMETRIC, argument, nvshmemrs_fcollect(job.stream, job.team, dest, source, 1024))
 
+enum { PAGE = 2 << 20 };
+
+/* Addresses of the GPU without memory, at the end of a buffer or from its start. */
+static void unmapped(void)
+{
+    start();
+    const uint64_t range = reserve(2 * PAGE);
+    char *const good = job.private[0], *const reserved = (char *)range;
+    fill(range, PAGE, device);
+    NO_BUFFER("dest", reserved + PAGE - 1023, good);
+    NO_BUFFER("source", good, reserved + PAGE - 512);
+    CUDA(cuMemUnmap, (uint64_t, size_t), range, PAGE);
+    NO_BUFFER("source", good, reserved);
+    CUDA(cuMemAddressFree, (uint64_t, size_t), range, 2 * PAGE);
+    finish();
+}
+
 /* Memory that is neither symmetric nor of this PE's GPU, and calls that take symmetric memory only. */
 static void refused(void)
 {
-    enum { PAGE = 2 << 20 };
     start();
     char *const host = calloc(PAGE, 1), *const fixed = (char *)pinned(PAGE / 8), *const good = job.private[0];
     NO_BUFFER("dest", host, good);
@@ -325,14 +342,6 @@ static void refused(void)
     NO_BUFFER("source", good, fixed);
     NO_BUFFER("dest", NULL, good);
     NO_BUFFER("source", job.symmetric[0], (char *)1);
-    /* The end is not mapped. */
-    const uint64_t reserved = reserve(2 * PAGE);
-    fill(reserved, PAGE, device);
-    NO_BUFFER("dest", (char *)reserved + PAGE - 1023, good);
-    NO_BUFFER("source", good, (char *)reserved + PAGE - 512);
-    CUDA(cuMemUnmap, (uint64_t, size_t), reserved, PAGE);
-    NO_BUFFER("source", good, (char *)reserved);
-    CUDA(cuMemAddressFree, (uint64_t, size_t), reserved, 2 * PAGE);
     /* Memory of another GPU, another PE's part of the heap, and memory that was freed. */
     int devices;
     CUDA(cuDeviceGetCount, (int *), &devices);
@@ -424,8 +433,8 @@ static void checked(void)
 int main(int argc, char **argv)
 {
     static const part_t all[] = {
-        {"values", values}, {"teams", teams}, {"graph", graph}, {"refused", refused}, {"counts", counts}, {"one_too_large", one_too_large},
-        {"checked", checked},
+        {"values", values}, {"teams", teams}, {"graph", graph}, {"refused", refused}, {"unmapped", unmapped}, {"counts", counts},
+        {"one_too_large", one_too_large}, {"checked", checked},
     };
     return run_part(argc, argv, all, sizeof all / sizeof *all, "private");
 }

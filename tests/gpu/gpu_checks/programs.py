@@ -59,7 +59,7 @@ def engines(n: int) -> list[Check]:
 
 def private(n: int) -> list[Check]:
     """Collectives on private memory of the GPUs."""
-    parts = ["values", "teams", "graph", "refused"] + (["counts", "one_too_large"] if n > 1 else [])
+    parts = ["values", "teams", "graph", "refused", "unmapped"] + (["counts", "one_too_large"] if n > 1 else [])
     checks = []
     for part in parts:
         command = [*processes(n, program("device_private-c")), part]

@@ -93,7 +93,7 @@ def private():
     assert (unreserved().numel() > 1) == GPU
 
     def plain(count, dtype):
-        return torch.zeros(count, dtype=dtype, device=HERE)
+        return torch.empty(count, dtype=dtype, device=HERE)
 
     shape, every = (2 * N, 3), (2 * N * N, 3)
     for dtype in DTYPES if GPU else ():

@@ -11,9 +11,13 @@ use crate::job::team;
 use crate::kernels::{self, CollectiveArgs, Plan, Reduction, Role, TeamArgs};
 use crate::operation::{ARGS, Operation, signature};
 use crate::transport::{
-    Collective, CollectiveShape, Collectives as _, Meeting, Submission, Transport as _,
+    Collective, CollectiveShape, Collectives as _, Meeting, Submission, Task, Transport as _,
 };
 use crate::{Error, Result};
+
+fn reduction_of(task: &Task) -> Option<Reduction> {
+    task.reduction.map(|(dtype, op)| Reduction { dtype, op })
+}
 
 impl CudaTransport {
     /// The arguments of a team's kernels, and the epoch that precedes its first collective.
@@ -74,10 +78,15 @@ impl CudaTransport {
         if task.dest.max(task.source) < self.layout.stride {
             return Ok(());
         }
-        let most = self.most_private_bytes(team, operation)?;
-        if task.bytes <= most {
+        let (args, _) = self.team_args(team)?;
+        let moved = (task.bytes, task.dest == task.source);
+        if self
+            .plan_of(operation, reduction_of(task), moved, &args)?
+            .takes_private_memory
+        {
             return Ok(());
         }
+        let most = self.most_private_bytes(team, operation)?;
         Err(Error::NotSupported(format!(
             "`{}` of {} bytes over team {}, with private memory of the GPU: more than {most} bytes must be in symmetric memory",
             operation.name(),
@@ -128,7 +137,7 @@ impl CudaTransport {
     ) -> Result<()> {
         let (operation, task) = (call.operation, &call.task);
         let (team, base_epoch) = self.team_args(meeting.team_index())?;
-        let reduction = task.reduction.map(|(dtype, op)| Reduction { dtype, op });
+        let reduction = reduction_of(task);
         let in_place = task.dest == task.source;
         let of_bytes = |bytes| self.plan_of(operation, reduction, (bytes, in_place), &team);
         let plan = match task.shape {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from typing import Any, Optional, Tuple
 
@@ -22,8 +23,13 @@ def private_bytes(team: int, kind: Collective) -> int:
     """The most bytes, of the message or of a part where each member has one, with which a collective
     on a stream takes memory of the GPU that is not symmetric: the same on all members.
     """
+    return _private_bytes(job.runtime, team, int(kind))
+
+
+@functools.lru_cache(256)
+def _private_bytes(runtime: int, team: int, kind: int) -> int:
     most = ctypes.c_uint64()
-    check(lib.nvshmemrs_private_bytes(job.runtime, team, int(kind), most))
+    check(lib.nvshmemrs_private_bytes(runtime, team, kind, most))
     return most.value
 
 
