@@ -1,6 +1,7 @@
 """JAX's handler for GPUs, called as XLA calls it, with the stand-in for the driver: XLA itself is not there."""
 
 import ctypes as c
+from functools import partial
 
 import fakegpu
 import numpy as np
@@ -182,6 +183,26 @@ nothing = Value(np.zeros(0, "f4"), F32)
 good("reduce", [token, nothing], [after, nothing], count=0, **kinds)
 large = Value(np.zeros(3 << 20, "f4"), F32)
 assert call("reduce", [token, large], [after, large], count=3 << 20, **kinds) and "must be in symmetric memory" in told.pop()[1]
+
+
+
+class Plain:
+    """The same memory as another library's array. nvshmem.core's own collectives take symmetric arrays only."""
+
+    __cuda_array_interface__ = {"version": 3, "shape": (6,), "typestr": "<f4", "data": (x.memory.address, False)}
+
+
+heap = nvshmem.buffer(6 * 4)
+for arrays in ((Plain(), Plain()), (heap, Plain()), (Plain(), heap)):
+    for collective in (partial(nvshmem.reduce, op="sum", dtype="float32"), partial(nvshmem.broadcast, root=0)):
+        try:
+            collective("WORLD", *arrays, stream=xla.raw)
+        except nvshmem.NvshmemInvalid as error:
+            name = "dst" if isinstance(arrays[0], Plain) else "src"
+            assert f"argument `{name}` is {x.memory.address:#x}; it must be a symmetric address" in str(error), error
+        else:
+            raise AssertionError("memory that is not symmetric was taken")
+xla.synchronize()
 
 # Errors, of the library and of the handler.
 assert call("put", [token, x], [after], dest=-(1 << 40), pe=right) and "argument `dst` is 0x" in told[-1][1], told

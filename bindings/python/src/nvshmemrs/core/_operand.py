@@ -77,6 +77,7 @@ class Operand:
         "is_same",
         "base",
         "code",
+        "in_heap",
     )
 
     def __init__(
@@ -111,6 +112,7 @@ class Operand:
         self.base = base  # the array that it is a part of, if it was made from one
         # The library's number for elements of this layout; None if it has none, or not yet.
         self.code = CODES.get(layout)
+        self.in_heap = False  # whether `queued` of _sizes has found it there
 
     @property
     def f_contiguous(self) -> bool:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, NoReturn
 
 from ._dtypes import SIZES, element_code
+from ._job import check, job, lib
 from ._operand import Operand, contiguous
 from .memory import owner_of
 from .nvshmem_types import NvshmemInvalid
+from .streams import handle_of
+
+
+def queued(stream: Any, dst: Operand, src: Operand) -> ctypes.c_uint64:
+    """The handle for a collective in place of the runtime's. On a stream of a GPU the library would take
+    some arrays that are not symmetric, up to sizes that programs do not know.
+    """
+    handle: ctypes.c_uint64 = handle_of(stream)
+    if stream is not None and job.device >= 0:
+        for side, name in ((dst, "dst"), (src, "src")):
+            if side.nbytes and not side.in_heap:
+                try:
+                    check(lib.nvshmemrs_memory_kind(job.runtime, side.address, ctypes.c_int32()))
+                except NvshmemInvalid as error:
+                    raise NvshmemInvalid(str(error).replace("`array`", f"`{name}`", 1)) from None
+                side.in_heap = True
+    return handle
 
 
 def check_layout(dst: Operand, src: Operand, elementwise: bool) -> None:

@@ -29,7 +29,7 @@ from ._operand import (
     same_dtype,
     writable,
 )
-from ._sizes import check_end, check_layout, check_parts, different, itemsize, part
+from ._sizes import check_end, check_layout, check_parts, different, itemsize, part, queued
 from .memory import Buffer
 from .nvshmem_types import NvshmemInvalid
 from .streams import Event, Stream, completed, handle_of, hold
@@ -174,7 +174,7 @@ def _combine(
             different(dst, src)
         if dst.is_same is None:  # else it is of a library that has no read-only arrays
             writable(dst_array, "dst_array")
-        runtime = (stream is None and job.direct) or handle_of(stream)
+        runtime = (stream is None and job.direct) or queued(stream, dst, src)
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 0, 0, 0)
     count = _size(dst.nbytes // SIZES[code])
@@ -378,7 +378,7 @@ def gather(
         else:
             dst = src = operand(src_array, "src_array")
             contiguous(src, "src_array")
-            runtime, dst_array = handle_of(stream), None
+            runtime, dst_array = queued(stream, dst, src), None
     except NvshmemInvalid as error:
         _reject(error, stream, _gather, handle, None, None, 1, 0)
     status = _gather(runtime, _team(handle), dst.place, src.place, src.extent, number)
@@ -574,7 +574,7 @@ def _moved(
         check_layout(dst, src, elementwise)
     if dst.is_same is None:  # else it is of a library that has no read-only arrays
         writable(dst_array, "dst_array")
-    return handle_of(stream), dst, src
+    return queued(stream, dst, src), dst, src
 
 
 def _finish(status: int, stream: Optional[Stream], *used: Any) -> None:
