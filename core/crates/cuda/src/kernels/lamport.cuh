@@ -48,8 +48,40 @@ class Lamport {
     // `sends`: the results go to all other members, too.
     template <class T>
     __device__ void fold(i32 members, u64 mine, u64 dest, bool sends) const {
-        if (turn.c.team.n == 2 && members == 2) fold_two<T, BATCH, true>(mine, dest), fold_two<T, 1, false>(mine, dest);
-        else fold_all<T, true>(members, mine, dest, sends), fold_all<T, false>(members, mine, dest, sends);
+        typedef Pack<T, BYTES> Packed;
+        Folded<Packed> fold;
+        i32 next_member = 0;
+        u32 next_unit = first + thread;
+        while (next_unit < end) {
+            // The parts of a unit follow one another, and then those of the next unit; several are under way at a time.
+            Pair data[BATCH];
+            u64 places[BATCH];
+            i32 member = next_member;
+            u32 unit = next_unit;
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                bool own = member == turn.c.team.me;
+                places[k] = unit < end && member < members && !own ? place(turn.own(), member, unit, 0) : 0;
+                if (unit < whole && own) data[k] = read<true>(mine, unit);
+                if (++member >= members) member = 0, unit += threads;
+            }
+            if (!take(places, data)) return;
+            // The fold's code is there once, and the parts move down by one each time.
+#pragma unroll 1
+            for (int k = 0; k < BATCH && next_unit < end; k++) {
+                if (next_member == turn.c.team.me && next_unit >= whole) data[0] = read<false>(mine, next_unit);
+                Packed pack;
+                pack.words[0] = data[0].first, pack.words[1] = data[0].second;
+                if (members == 0) fold.clear(turn.c.op);
+                else if (next_member == 0) fold.start(pack);
+                else fold.fold(turn.c.op, pack);
+#pragma unroll
+                for (int l = 1; l < BATCH; l++) data[l - 1] = data[l];
+                if (++next_member < members) continue;
+                finish(next_unit, dest, fold.result(), sends);
+                next_member = 0, next_unit += threads;
+            }
+        }
     }
 
   private:
@@ -169,80 +201,12 @@ class Lamport {
         }
     }
 
+    // Writes the result of a unit to `dest`, and sends it.
     template <class Packed>
-    static __device__ Packed packed(const Pair &data) {
-        Packed pack;
-        pack.words[0] = data.first, pack.words[1] = data.second;
-        return pack;
-    }
-
-    template <class T, int K, bool WHOLE>
-    __device__ void fold_two(u64 mine, u64 dest) const {
-        typedef Pack<T, BYTES> Packed;
-        i32 me = turn.c.team.me;
-        u64 own = turn.own();
-        u32 last = begin<WHOLE>() + count<WHOLE>();
-        for (u32 i = begin<WHOLE>() + thread; i < last; i += K * threads) {
-            Pair here[K], there[K];
-            u64 places[K];
-#pragma unroll
-            for (int k = 0; k < K; k++) {
-                u32 unit = i + k * threads;
-                places[k] = unit < last ? place(own, 1 - me, unit, 0) : 0;
-                if (unit < last) here[k] = read<WHOLE>(mine, unit);
-            }
-            if (!take(places, there)) return;
-            // The fold's code is there once, and the units move down by one each time.
-#pragma unroll 1
-            for (u32 unit = i; unit < last && unit < i + K * threads; unit += threads) {
-                Folded<Packed> fold;
-                Packed one = packed<Packed>(here[0]), other = packed<Packed>(there[0]);
-#pragma unroll
-                for (int w = 0; w < 2; w++) {
-                    u64 word = one.words[w];
-                    if (me != 0) one.words[w] = other.words[w], other.words[w] = word;
-                }
-                fold.start(one);
-                fold.fold(turn.c.op, other);
-                Packed result = fold.result();
-                write<WHOLE>(dest, unit, {result.words[0], result.words[1]});
-#pragma unroll
-                for (int k = 1; k < K; k++) here[k - 1] = here[k], there[k - 1] = there[k];
-            }
-        }
-    }
-
-    template <class T, bool WHOLE>
-    __device__ void fold_all(i32 members, u64 mine, u64 dest, bool sends) const {
-        typedef Pack<T, BYTES> Packed;
-        i32 me = turn.c.team.me;
-        u64 own = turn.own();
-        u32 last = begin<WHOLE>() + count<WHOLE>();
-        for (u32 unit = begin<WHOLE>() + thread; unit < last; unit += threads) {
-            Folded<Packed> fold;
-            fold.clear(turn.c.op);
-            for (i32 from = 0; from < members; from += BATCH) {
-                Pair data[BATCH];
-                u64 places[BATCH];
-#pragma unroll
-                for (int k = 0; k < BATCH; k++) {
-                    i32 m = from + k;
-                    places[k] = m < members && m != me ? place(own, m, unit, 0) : 0;
-                    if (m == me) data[k] = read<WHOLE>(mine, unit);
-                }
-                if (!take(places, data)) return;
-#pragma unroll 1
-                for (i32 m = from; m < members && m < from + BATCH; m++) {
-                    if (m == 0) fold.start(packed<Packed>(data[0]));
-                    else fold.fold(turn.c.op, packed<Packed>(data[0]));
-#pragma unroll
-                    for (int k = 1; k < BATCH; k++) data[k - 1] = data[k];
-                }
-            }
-            Packed result = fold.result();
-            Pair data = {result.words[0], result.words[1]};
-            for (i32 step = 1; sends && step < turn.c.team.n; step++) put(turn.part(turn.right(step)), unit, 1, data);
-            write<WHOLE>(dest, unit, data);
-        }
+    __device__ void finish(u32 unit, u64 dest, const Packed &result, bool sends) const {
+        Pair data = {result.words[0], result.words[1]};
+        for (i32 step = 1; sends && step < turn.c.team.n; step++) put(turn.part(turn.right(step)), unit, 1, data);
+        if (unit < whole) write<true>(dest, unit, data);
+        else write<false>(dest, unit, data);
     }
 };
