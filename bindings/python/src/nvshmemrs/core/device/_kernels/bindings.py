@@ -4,7 +4,7 @@
 
 `dest`, `source` and signals are arrays, or pointers such as ``ffi.from_buffer`` gives. Counts are
 those of elements, of bytes where the name has ``mem``. A name with a type takes arrays of that
-type. Names are made when they are first asked for; one that is not here raises AttributeError.
+type. Names are made when they are first asked for; an unknown name raises AttributeError.
 Collectives take a `slot` as their last argument, 0 if it is left out. ``barrier_warpgroup`` is for
 128 threads that begin at a multiple of 128. ``double2_maxloc_reduce_block`` takes arrays of float64,
 which are pairs of a value and its place, aligned to 16 bytes. Regions begin and end, and change

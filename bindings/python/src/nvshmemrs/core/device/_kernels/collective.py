@@ -7,7 +7,7 @@ slots, such as the number of the block, and must all be running at once. For red
 groups of all members have the same number of threads.
 
 They return 0, or -1 if the job was broken or this PE is no member; `dst_array` is undefined then.
-What each member's group did before is visible to the groups of all members that have returned. The
+Earlier accesses of each member's group are visible to the groups of all members that have returned. The
 functions of ``nvshmemrs_device.cuh`` follow the same protocol, so members may differ in language.
 """
 

@@ -3,7 +3,7 @@
 `cmp` is a ComparisonType: how an element compares with `value`, or with its own of `values`, which
 have the dtype of the elements. Elements whose `status` is not 0 are left out; it is an array of
 integers of any size, or of bool. `status`, `values` and `indices` are contiguous and have at least
-as many elements as are waited for. A wait ends without what it waited for when the job is broken;
+as many elements as are waited for. A wait ends without a match when the job is broken;
 see ``aborted``. They know the integers of 16, 32 and 64 bits.
 """
 
