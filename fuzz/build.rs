@@ -1,5 +1,5 @@
 //! Writes a Rust function for each function of the C ABI, which calls it with arguments made from a fuzzer's bytes. A new function is
-//! called without anybody thinking of it; one with an argument of a new kind fails here until somebody says what to pass.
+//! called automatically; a function with an argument of a new kind fails here until `expression` has a value for it.
 
 use nvshmemrs_generator::model::{Api, Arg, Function, Scalar, Type, sources};
 use std::fmt::Write as _;
@@ -107,11 +107,11 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
                 "c.long(u)?.cast()"
             }
             (Type::Void, "user") => "c.user()",
-            // A fuzzer's process has no MPI, and whatever else it is would be read as a communicator.
+            // A fuzzer's process has no MPI, and any other pointer would be read as a communicator.
             (Type::Void, "mpi_comm") => "std::ptr::null()",
             (Type::Void, "buffer") => "c.buffer(u)?",
             (Type::Void, "preferred") => "c.preferred(u)?",
-            // Refused unread on host memory, which is what fuzzers have.
+            // Refused unread on host memory, as fuzzers have.
             (Type::Void, "cuda_stream") => "c.symmetric(u)?.cast()",
             // Named to the library, which only compares it.
             (Type::Void, "address" | "place") => "c.symmetric(u)?.cast_const()",
@@ -124,7 +124,7 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
                 return format!("c.{}(u)?", name.trim_start_matches("nvshmemrs_"));
             }
             _ => panic!(
-                "{}: an argument of a new kind, `{name}`: say in fuzz/build.rs what to pass",
+                "{}: the argument `{name}` is of a new kind: add a value for it to `expression` in fuzz/build.rs",
                 function.name
             ),
         },
@@ -135,7 +135,7 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
     text.to_string()
 }
 
-/// What becomes of an output of this type: something to call other functions with.
+/// The use of an output of this type as an argument of later calls.
 fn keeps(ty: &Type) -> &'static str {
     match ty {
         Type::Pointer { to, .. } => match &**to {
@@ -150,7 +150,7 @@ fn keeps(ty: &Type) -> &'static str {
     }
 }
 
-/// The bytes of what an output points to.
+/// The size of the object that an output points to.
 fn size(ty: &Type) -> String {
     let Type::Pointer { to, .. } = ty else {
         panic!("an output that is no pointer")

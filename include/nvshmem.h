@@ -11,7 +11,7 @@
 #ifndef NVSHMEMRS_NVSHMEM_H
 #define NVSHMEMRS_NVSHMEM_H
 
-/* Where the compiler knows kernels, `nvshmem_device.cuh` has what they call. Names of functions that kernels and host code call are macros
+/* Where the compiler knows kernels, `nvshmem_device.cuh` has their functions. Names of functions that kernels and host code call are macros
  * there while code for a GPU is made, so they stand in parentheses here. */
 #if (defined(__CUDACC__) || defined(NVSHMEMRS_DEVICE_HOST)) && !defined(NVSHMEM_HOSTLIB_ONLY)
 #define NVSHMEMRS_NVSHMEM_DEVICE

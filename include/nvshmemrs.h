@@ -345,7 +345,7 @@ typedef uint64_t nvshmemrs_team_t;
 typedef struct {
     /// "nvsh" in ASCII, the first letter lowest.
     uint32_t magic;
-    /// The layout of this struct, and of what it refers to.
+    /// The layout of this struct, and of the tables that it refers to.
     uint32_t version;
     /// This PE's number.
     int32_t my_pe;
@@ -359,7 +359,7 @@ typedef struct {
     uint64_t abort;
     /// For the library's own kernels.
     uint64_t error;
-    /// The address of the table of teams, and of what belongs to it.
+    /// The address of the table of teams, and of the areas beside it.
     uint64_t job;
     /// Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they reach.
     uint32_t check;
@@ -1404,7 +1404,7 @@ int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
                            const void *source,
                            size_t bytes);
 
-/// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
+/// Puts together the data of every member, `bytes` bytes that may differ between members, in team order, in
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
 /// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
@@ -1622,11 +1622,11 @@ int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_sta
 NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer);
 
-/// Sets one algorithm for all collectives on GPU memory that this process starts from now on, whatever
-/// their size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf --tune`.
-/// `blocks`, 1 to 128: the maximum number of blocks of a kernel. `threads`, a multiple of 32 up to 512: the
-/// threads of a block that move data. `chunk`: the size in bytes, a multiple of 128 from 1024 to 4194304,
-/// of the chunks in which `reduce` and `broadcast` send with the direct algorithm; 0: not in chunks. With
+/// Sets one algorithm for all collectives on GPU memory that this process starts from now on, of any size,
+/// in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf --tune`. `blocks`, 1 to
+/// 128: the maximum number of blocks of a kernel. `threads`, a multiple of 32 up to 512: the threads of a
+/// block that move data. `chunk`: the size in bytes, a multiple of 128 from 1024 to 4194304, of the chunks
+/// in which `reduce` and `broadcast` send with the direct algorithm; 0: not in chunks. With
 /// NVSHMEMRS_ALGORITHM_TUNED the sizes are 0, and the tuned choice applies again. Results have the same
 /// bits in any case.
 ///
@@ -1974,7 +1974,7 @@ NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
 
 /// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
-/// as `cmp` says. What was put before the value that does is visible on return.
+/// as `cmp` says. Data put before that value is visible on return.
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read
@@ -1991,7 +1991,7 @@ int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
                              int32_t dtype);
 
 /// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
-/// `cmp` says: gives 1 or 0. What was put before the value that does is visible on return.
+/// `cmp` says: gives 1 or 0. Data put before that value is visible on return.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be
@@ -2008,8 +2008,8 @@ int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
                        int32_t *result);
 
 /// Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the
-/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
-/// no element to wait for, it returns at once.
+/// one at `value` as `cmp` says. Data put before these values is visible on return. If there is no element
+/// to wait for, it returns at once.
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
@@ -2029,10 +2029,10 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  int32_t dtype);
 
 /// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one
-/// at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
-/// visible on return. If several compare, calls with the same arguments take turns: in time they give each
-/// of them, also if other calls come in between. If there is no element to wait for, it returns at once and
-/// gives SIZE_MAX.
+/// at `value` as `cmp` says, and gives the index of such an element. Data put before its value is visible
+/// on return. If several compare, calls with the same arguments take turns: in time they give each of them,
+/// also if other calls come in between. If there is no element to wait for, it returns at once and gives
+/// SIZE_MAX.
 ///
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -2054,8 +2054,8 @@ int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
 
 /// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
 /// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
-/// their number. What was put before their values is visible on return. If there is no element to wait for,
-/// it returns at once and gives 0.
+/// their number. Data put before their values is visible on return. If there is no element to wait for, it
+/// returns at once and gives 0.
 ///
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -2077,7 +2077,7 @@ int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
                                   size_t *found);
 
 /// Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at
-/// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
+/// `value` as `cmp` says: gives 1 or 0. Data put before the values is visible on return if they do. If
 /// there is no element to look at, it gives 1.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
@@ -2098,7 +2098,7 @@ int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            int32_t *result);
 
 /// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares
-/// to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on
+/// to the one at `value` as `cmp` says, SIZE_MAX if none does. Data put before its value is visible on
 /// return. If several compare, calls with the same arguments take turns: in time they give each of them,
 /// also if other calls come in between.
 ///
@@ -2121,7 +2121,7 @@ int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
 
 /// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that
 /// compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be
-/// 0. What was put before their values is visible on return.
+/// 0. Data put before their values is visible on return.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -2437,10 +2437,10 @@ int32_t nvshmemrs_init_attr_default(nvshmemrs_init_attr_t *attr);
 /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without any
 /// of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
-/// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at
-/// once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the PE's
-/// attribute; default attributes are not compared. Each thread that is a PE has its own count; the threads
-/// of a process that is a PE have one count.
+/// A PE that has joined already, by any function, may call it again. It gets the same runtime at once, and
+/// must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the PE's attribute;
+/// default attributes are not compared. Each thread that is a PE has its own count; the threads of a
+/// process that is a PE have one count.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. Local if it is called again.
@@ -2559,8 +2559,8 @@ NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_current(nvshmemrs_runtime_t *runtime);
 
 /// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
-/// others within a second, whatever they do. C streams are flushed; functions of `atexit` and destructors
-/// do not run.
+/// others within a second, also during other calls. C streams are flushed; functions of `atexit` and
+/// destructors do not run.
 ///
 /// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has
 /// ended.

@@ -14,7 +14,7 @@ const SOURCES: &[&str] = &[
 ];
 const HEADERS: &[&str] = &["nvshmemrs.h", "nvshmem.h", "nvshmemx.h"];
 const OPTIONS: &[&str] = &[
-    // The same functions, whatever the machine has that builds it.
+    // The same functions on every machine that builds it.
     "-DNVSHMEMRS_NO_CUDA_HEADERS",
     // A thread of it may run when the program closes a library that brought it.
     "-Wl,-z,nodelete",

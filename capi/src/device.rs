@@ -51,8 +51,8 @@ pub extern "C" fn nvshmemrs_device_state_pointer(
     })
 }
 
-/// Sets one algorithm for all collectives on GPU memory that this process starts from now on, whatever
-/// their size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf
+/// Sets one algorithm for all collectives on GPU memory that this process starts from now on, of any
+/// size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf
 /// --tune`. `blocks`, 1 to 128: the maximum number of blocks of a kernel. `threads`, a multiple of 32
 /// up to 512: the threads of a block that move data. `chunk`: the size in bytes, a multiple of 128 from
 /// 1024 to 4194304, of the chunks in which `reduce` and `broadcast` send with the direct

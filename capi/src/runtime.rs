@@ -50,7 +50,7 @@ pub extern "C" fn nvshmemrs_init_attr_default(attr: *mut nvshmemrs_init_attr_t) 
 /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without
 /// any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
-/// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at
+/// A PE that has joined already, by any function, may call it again. It gets the same runtime at
 /// once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the PE's
 /// attribute; default attributes are not compared. Each thread that is a PE has its own count; the
 /// threads of a process that is a PE have one count.
@@ -246,7 +246,7 @@ pub extern "C" fn nvshmemrs_current(runtime: *mut nvshmemrs_runtime_t) -> i32 {
 }
 
 /// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once,
-/// the others within a second, whatever they do. C streams are flushed; functions of `atexit` and
+/// the others within a second, also during other calls. C streams are flushed; functions of `atexit` and
 /// destructors do not run.
 ///
 /// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has ended.

@@ -394,7 +394,7 @@ pub struct nvshmemrs_heap_stats_t {
 pub struct nvshmemrs_device_state_t {
     /// "nvsh" in ASCII, the first letter lowest.
     pub magic: u32,
-    /// The layout of this struct, and of what it refers to.
+    /// The layout of this struct, and of the tables that it refers to.
     pub version: u32,
     /// This PE's number.
     pub my_pe: i32,
@@ -408,7 +408,7 @@ pub struct nvshmemrs_device_state_t {
     pub abort: u64,
     /// For the library's own kernels.
     pub error: u64,
-    /// The address of the table of teams, and of what belongs to it.
+    /// The address of the table of teams, and of the areas beside it.
     pub job: u64,
     /// Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they reach.
     pub check: u32,

@@ -163,7 +163,7 @@ fn mean(z: &[f64]) -> f64 {
 
 /// Runs all steps on this PE's block of a map of `rows` rows. Collective over all PEs.
 ///
-/// Gives the last residual and what this PE did.
+/// Returns the last residual and this PE's share of the work.
 fn simulate(
     rt: &Runtime,
     grid: &[SymArray<f64>; 2],

@@ -46,7 +46,7 @@ impl Inner {
             // Inside, the result of `concerns` no longer holds.
             let _inside = Inside::enter();
             if place.is_some() {
-                // Instructions are announced by hooks, which announce all; what is announced by hand may not be all.
+                // Hooks announce all instructions; announcements by hand may be incomplete.
                 observer.reports_accesses();
             }
             let site = match place {

@@ -66,7 +66,7 @@ impl Runtime {
     }
 
     /// Writes `count` elements of `source`, `source_stride` apart, to elements of `dest` on PE `pe` that are `dest_stride` apart. With a
-    /// negative stride the first element is the last one that a side has.
+    /// negative stride a side begins with its last element.
     ///
     /// One-sided; completion as [`put`](Runtime::put). OpenSHMEM 1.5 section 9.6.1.
     #[track_caller]
@@ -84,7 +84,7 @@ impl Runtime {
     }
 
     /// Reads `count` elements of `source` on PE `pe`, `source_stride` apart, to elements of `dest` that are `dest_stride` apart. With a
-    /// negative stride the first element is the last one that a side has.
+    /// negative stride a side begins with its last element.
     ///
     /// One-sided. Returns when the data is in `dest`. OpenSHMEM 1.5 section 9.6.1.
     #[track_caller]

@@ -80,7 +80,7 @@ impl Drop for Outer {
     }
 }
 
-/// Makes this thread one that runs a stream; `stop` ends its waits.
+/// Makes this thread run a stream; `stop` ends its waits.
 pub(crate) fn run_stream(stop: Arc<AtomicBool>) {
     per_thread::keep(&STOP, Some(stop));
 }
@@ -158,7 +158,7 @@ impl Inner {
         }
         let mut found = None;
         loop {
-            // Compiled once: what comes before is small enough to be compiled with each kind of wait.
+            // Compiled once: the code before it is small enough to be compiled with each kind of wait.
             self.wait_long(wait, &mut || match ready() {
                 Ok(value) => {
                     found = Some(value);
@@ -269,7 +269,7 @@ impl Inner {
             // First, so that an error which a look of this thread has noted is not reported again later.
             self.transport.internal().failure()?;
             match wait.target {
-                // Nobody else is waited for: what waits for others on the GPU is told to end.
+                // No other PE is waited for: operations on the GPU that wait for other PEs are told to end.
                 Target::Device => {}
                 _ => {
                     self.check_job(wait.operation)?;
@@ -334,7 +334,7 @@ impl Inner {
 
     /// How long a wait of this thread that began at `since_ns` may last, and the source of that limit.
     fn limit(&self, operation: Operation, since_ns: u64) -> Option<(Duration, Limit)> {
-        // The checker waits for its tracker whatever the program's deadline: a call that fails ends the check.
+        // The checker waits for its tracker beyond the program's deadline: a call that fails ends the check.
         if operation == Operation::Check {
             return self.limits.timeout();
         }

@@ -35,7 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the model knows: every live block, nothing else.
+/// The model: every live block, nothing else.
 fn check(allocator: &Allocator, live: &[Block]) {
     let mut blocks = live.to_vec();
     blocks.sort_by_key(|block| block.offset);
@@ -51,7 +51,7 @@ fn check(allocator: &Allocator, live: &[Block]) {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), blocks.len(), "an id is used twice");
-    // The largest gap between blocks, and what is free in all, follow from the blocks alone.
+    // The largest gap between blocks, and the free bytes in all, follow from the blocks alone.
     let mut at = 0;
     let (mut free, mut largest) = (0, 0);
     for (start, end) in blocks

@@ -58,7 +58,7 @@ fn together<T: AtomicInteger + Ord + Debug>(rt: &Runtime, number: impl Fn(i64) -
     }
     rt.atomic_fetch_xor(array.at(4)?, number(1 << me), last)?;
     rt.atomic_or(array.at(5)?, number(1 << me), last)?;
-    // A token that travels: whoever takes out a number puts in its own.
+    // A token that travels: a PE that takes a number out puts its own in.
     let token = rt.atomic_swap(array.at(6)?, number(me + 1), last)?;
     rt.barrier_all()?;
     let at = |index: usize| rt.g(array.at(index)?, last);
@@ -72,7 +72,7 @@ fn together<T: AtomicInteger + Ord + Debug>(rt: &Runtime, number: impl Fn(i64) -
     if rt.my_pe() == last {
         assert!(tickets.to_vec()?.iter().all(|&drawn| drawn == 1));
     }
-    // What was taken out and what is left are the first value and one of each PE.
+    // The numbers taken out and the number left are the first value and one of each PE.
     let held = rt.array::<i64>(n as usize + 1)?;
     rt.p(held.at(me as usize)?, token.to_bits() as i64, last)?;
     rt.barrier_all()?;
@@ -143,7 +143,7 @@ fn who_reads_the_flag_sees_the_data() {
     .unwrap();
 }
 
-/// Every operation, on a place of whatever type the operation has.
+/// Every operation, on an element of the operation's type.
 fn all_on<T: AtomicInteger>(rt: &Runtime, to: SymElement<T>, value: T, pe: i32) -> Vec<Error> {
     let unit = [
         rt.atomic_set(to, value, pe),

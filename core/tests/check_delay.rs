@@ -1,4 +1,4 @@
-//! The checker's perturbation: what it holds back is delivered late and out of order as far as the standard allows, and no further.
+//! The checker's perturbation: held operations are delivered late and out of order as far as the standard allows, and no further.
 
 use nvshmemrs::{Cmp, Error, InitAttr, Op, Result, Runtime, SignalOp, Team, UniqueId, local};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ fn checked(seed: u64) -> InitAttr {
     }
 }
 
-/// Runs a checked job. What the checker finds is not an error here: most of these programs lack what it looks for.
+/// Runs a checked job. Findings of the checker are no errors here: most of these programs lack the order that it looks for.
 fn run(n_pes: i32, seed: u64, body: impl Fn(&Runtime) -> Result<()> + Sync) {
     local::run_with(n_pes, &checked(seed), |rt| {
         body(&rt)?;
@@ -126,7 +126,7 @@ fn arrived(seed: u64) -> u64 {
     arrived.into_inner().unwrap()
 }
 
-/// The outcome that a seed has when nothing disturbs: 5 times the same, since after a millisecond a thread delivers what is left.
+/// The outcome that a seed has when nothing disturbs: 5 times the same, since after a millisecond a thread delivers the rest.
 fn usual(seed: u64) -> u64 {
     let mut counts = HashMap::new();
     for _ in 0..200 {
@@ -337,7 +337,7 @@ fn nothing_is_lost_at_finalize() {
     }
 }
 
-/// Lets two PEs join one job with different attributes, and gives what PE 0 and PE 1 got.
+/// Lets two PEs join one job with different attributes, and returns the results of PE 0 and PE 1.
 fn join(attrs: [InitAttr; 2]) -> [Result<()>; 2] {
     let id = UniqueId::new().unwrap();
     let id = &id;

@@ -1,7 +1,7 @@
 //! Collectives with random arguments, right and wrong, against a plain model of every member's memory.
 //!
 //! All buffers are parts of one allocation, so they overlap as chance has it. The model says from the arguments alone whether a call is
-//! legal and what memory looks like afterwards. A call that is not, or that one member makes with another argument, must be an error
+//! legal and gives the memory afterwards. An illegal call, or a call that one member makes with another argument, must be an error
 //! on every member, must change nothing, and must leave the team in working order.
 
 #[path = "common/pool.rs"]
@@ -180,7 +180,7 @@ fn setup(rt: &Runtime) -> Result<State> {
     })
 }
 
-/// What PE `pe` has in its memory before the call.
+/// The memory of PE `pe` before the call.
 fn memory(case: &Case, pe: Pe) -> Vec<u8> {
     (0..LEN / 8)
         .flat_map(|word| seed(case.seed, pe, word).to_le_bytes())
@@ -312,7 +312,7 @@ fn op(case: &Case) -> Option<Op> {
     ops.contains(&op).then_some(op)
 }
 
-/// What dest holds on member `me` after a legal call, given every member's memory before.
+/// The contents of dest on member `me` after a legal call, given every member's memory before.
 fn data_model(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffers]) -> Vec<u8> {
     let (n, size) = (before.len(), case.dtype.size());
     let source = |member: usize| {
@@ -410,7 +410,7 @@ fn call(
     let base = state.memory.as_ptr() as u64;
     let (dest, source) = places(case, me);
     let (dest_used, source_used) = used(case, me);
-    // What is not used may be anything.
+    // Unused elements may be anything.
     let address = |used, offset| match used {
         true => base.wrapping_add(offset as u64),
         false => case.seed,
@@ -519,7 +519,7 @@ fn run(rt: &Runtime, state: &mut State, case: &Case) {
         "a byte that is not as it should be: {case:?}"
     );
 
-    // The team works, whatever came before.
+    // The team works after all that.
     let (result, source) = (
         state.word.slice(1..2).unwrap(),
         state.word.slice(0..1).unwrap(),

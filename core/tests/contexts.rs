@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const WORDS: usize = 32;
 
-/// What the checker finds where each PE calls `sends` for its right neighbour, and reads the data when all have met.
+/// The findings of the checker if each PE calls `sends` for its right neighbour, and reads the data when all have met.
 fn found(
     sends: impl Fn(&Runtime, [&Runtime; 2], SymSlice<'_, u64>, i32) -> Result<()> + Sync,
 ) -> u64 {
@@ -69,7 +69,7 @@ fn quiet_and_barrier_complete_their_own_context_only() {
     assert_eq!(complete, 0);
 }
 
-/// A flag of a context comes after its own data, whatever other contexts complete before it is seen.
+/// A flag of a context comes after its own data, even if other contexts complete before it is seen.
 #[test]
 fn fence_orders_its_own_context_only() {
     let run = |own: bool| {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-/// How long a test may take before it counts as hung. Waits end before, with an error that says who waits for whom.
+/// How long a test may take before it counts as hung. Waits end before, with an error that names the waiting and the awaited PEs.
 const HANG: Duration = Duration::from_secs(240);
 
 /// Runs `body` as each of `n` PEs. A `Drop` that hangs fails the test, too.
@@ -69,7 +69,7 @@ fn asymmetric(rt: Runtime) -> Result<()> {
         );
         array.write(0, &vec![u64::MAX; EACH + round])?;
         later.push(array);
-        // All copies still hold what they held, PE 0's too: the others may still read them.
+        // All copies still hold their data, PE 0's too: the others may still read them.
         if me != 0 {
             let (index, pe) = (round * 37 % MANY, (me + round as Pe) % n);
             let mut seen = [0; EACH];
@@ -145,7 +145,7 @@ fn a_panic_unwinds_past_arrays_and_streams_on_one_pe() {
                 if rt.my_pe() == 0 {
                     std::panic::resume_unwind(Box::new("on purpose"));
                 }
-                // PE 0 comes to what is queued only once the others have heard that it is past its panic.
+                // PE 0 comes to the queued operations only once the others know that it is past its panic.
                 rt.signal_wait(flag.at(0)?, Cmp::Ge, round)?;
                 stream.close()
             }));

@@ -1,4 +1,4 @@
-//! Jobs that hang: the board names who holds the others up, and deadlines of the caller's end the waits.
+//! Jobs that hang: the board names the PEs that hold the others up, and deadlines of the caller's end the waits.
 
 use nvshmemrs::{
     Cmp, Error, InitAttr, Result, Runtime, SignalOp, Team, TeamConfig, deadline, local,
@@ -25,7 +25,7 @@ fn patiently(test: impl Fn(Duration)) {
     }
 }
 
-/// Waits until the board shows so many waits of those that `count` gives, which must be before they end.
+/// Waits until the board shows so many of the waits that `count` returns, which must be before they end.
 #[track_caller]
 fn shown(hung: Duration, n: usize, count: impl Fn() -> usize) {
     let start = Instant::now();
@@ -50,7 +50,7 @@ fn timed_out<T: std::fmt::Debug>(result: Result<T>) -> String {
     }
 }
 
-/// Runs `body` on each PE of a job, each with the deadline `hung`, and gives what the board said meanwhile, with `n` waits on it.
+/// Runs `body` on each PE of a job, each with the deadline `hung`, and returns the text of the board meanwhile, with `n` waits on it.
 fn hang(hung: Duration, n_pes: i32, n: usize, body: impl Fn(&Runtime) + Sync) -> String {
     let text = Mutex::new(String::new());
     let done = Barrier::new(n_pes as usize);
@@ -71,14 +71,14 @@ fn hang(hung: Duration, n_pes: i32, n: usize, body: impl Fn(&Runtime) + Sync) ->
         if let Err(panic) = result {
             resume_unwind(panic);
         }
-        // Whatever is broken, finalize goes through.
+        // Finalize completes even with a broken team.
         rt.finalize()
     })
     .unwrap();
     text.into_inner().unwrap()
 }
 
-/// What is said of a circle where a PE has threads that do not wait: here those of the test itself.
+/// The text for a circle in which a PE has threads that do not wait: here the threads of the test itself.
 const CIRCLE: &str = "deadlock, unless another thread of PEs 0 and 1 comes: ";
 
 #[test]
@@ -173,7 +173,7 @@ fn nested_deadlines_and_the_setting() {
             timed_out(wait());
             assert!(start.elapsed() < Duration::from_secs(5));
         });
-        // What need not wait is not touched by one that has passed.
+        // A call that need not wait is not affected by a deadline that has passed.
         deadline(Duration::ZERO, || {
             rt.signal_op(flag.at(0)?, 1, SignalOp::Set, 0)?;
             wait()
@@ -216,7 +216,7 @@ fn a_deadline_goes_with_what_is_submitted() {
         let wait = move |rt: &Runtime| rt.signal_wait(element, Cmp::Eq, 1).map(drop);
         deadline(SOON, || stream.submit(wait))?;
         contains(&timed_out(stream.synchronize()), &["`signal_wait` of PE 0"]);
-        // An operation that was submitted without one has none, whoever waits for the stream.
+        // An operation that was submitted without a deadline has none, for every waiter for the stream.
         stream.submit(wait)?;
         contains(
             &timed_out(deadline(SOON, || stream.synchronize())),

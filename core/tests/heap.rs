@@ -57,7 +57,7 @@ fn addresses_are_symmetric_and_memory_is_zeroed_where_promised() {
 }
 
 /// Every alignment up to the heap's size, in heaps that are powers of two and others: each PE's copy is aligned, here and as seen by others, it
-/// can be used to its end, and what lies beside it is untouched.
+/// can be used to its end, and memory beside it is untouched.
 #[test]
 fn every_alignment_up_to_the_heaps_size() {
     const MIB: u64 = 1 << 20;
@@ -296,7 +296,7 @@ fn what_all_have_released_among_many_is_freed() {
             }
         }
         let next = malloc(&rt, 64)?;
-        assert_eq!(next, many[0], "the first of those that all have released");
+        assert_eq!(next, many[0], "the first block that all have released");
         let left = 1500 - 1500 / 6;
         assert_eq!(rt.heap_stats().allocations, left + 1);
         assert_eq!(
@@ -308,7 +308,7 @@ fn what_all_have_released_among_many_is_freed() {
     .unwrap();
 }
 
-/// The next allocation has what all PEs have released, however late one of them is; and a heap that is full says who has not.
+/// The next allocation reuses blocks that all PEs have released, however late one of them is; the error of a full heap names the PEs that have not.
 #[test]
 fn a_full_heap_counts_what_is_released() {
     local::run_with(4, &attr(2 << 20), |rt| {
@@ -320,7 +320,7 @@ fn a_full_heap_counts_what_is_released() {
             }
             rt.release(address)?;
         }
-        // Moving a block frees what was released, and not the block itself.
+        // Moving a block frees released blocks, and not the block itself.
         let small = malloc(&rt, 1 << 19)?;
         assert_eq!(rt.heap_stats().allocations, 1);
         let moved = rt.realloc(Ok(small), 1 << 20)?.expect("a block");
@@ -399,7 +399,7 @@ fn arrays_of_another_runtime_are_refused() {
         assert_eq!(
             rt.heap_stats().allocations,
             1,
-            "what could not be freed was released"
+            "a block that could not be freed was released"
         );
         rt.finalize()
     })

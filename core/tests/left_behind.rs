@@ -1,5 +1,5 @@
 //! Jobs of threads that end badly, again and again, leave no thread, no descriptor and no mapping in the process. A test program of its own,
-//! because it counts what the whole process has.
+//! because it counts objects of the whole process.
 
 use nvshmemrs::{Result, Runtime, Team, local};
 use std::fs;

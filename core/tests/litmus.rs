@@ -32,7 +32,7 @@ fn no_forbidden_outcome_is_seen() {
     }
 }
 
-/// The checker delivers late and out of order, which must not lead to what the memory model forbids. That it finds something is no
+/// The checker delivers late and out of order, which must not lead to outcomes that the memory model forbids. That it finds something is no
 /// wonder: most of these programs race on purpose.
 #[test]
 fn no_forbidden_outcome_is_seen_in_checked_jobs() {

@@ -1,7 +1,7 @@
 //! Races on purpose. `cargo xtask sanitize thread` runs each of them and fails unless the sanitizer reports it: otherwise the
 //! suppressions in `tests/tsan.supp`, or the way the tests are run, would hide such a mistake in the library, too.
 //!
-//! Nothing else runs them: they are ignored, and what they do is a user's error by the memory model.
+//! Nothing else runs them: they are ignored, and contain a user's error by the memory model.
 
 use nvshmemrs::local;
 

@@ -244,7 +244,7 @@ fn what_other_threads_store_meanwhile_is_kept() {
                 let skipped = round % 3 * PAGE;
                 let part = at(start + skipped as u64, PAGES * PAGE - skipped, 0);
                 let symmetric = rt.buffer_register(Ok(part))?;
-                // It is the same memory: what the threads store arrives there.
+                // It is the same memory: stores of the threads arrive there.
                 let word = rt.elements::<u64>("word", symmetric, 1)?;
                 let mut seen = [[0u64]; 2];
                 rt.get(&mut seen[0], word, rt.my_pe())?;

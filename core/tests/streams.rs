@@ -1,4 +1,4 @@
-//! Streams and events: what may go wrong, and that nothing waits for itself.
+//! Streams and events: their errors, and that nothing waits for itself.
 
 use nvshmemrs::{Cmp, Error, InitAttr, Op, Result, Runtime, Team, local};
 use std::sync::Arc;

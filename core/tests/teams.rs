@@ -8,7 +8,7 @@ use pool::Plan;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What is done next; which team, start and so on are taken modulo what there is.
+/// The next step; the number of a team, a start and so on are taken modulo their counts.
 #[derive(Clone, Debug)]
 enum Step {
     Split {
@@ -138,7 +138,7 @@ fn use_team(rt: &Runtime, state: &State, team: &Known) {
     rt.barrier(handle).unwrap();
 }
 
-/// Every call gives the model's result, on members and others; whoever is no member does nothing.
+/// Every call gives the model's result, on members and others; other PEs do nothing.
 fn run(rt: &Runtime, state: &mut State, steps: &Vec<Step>) {
     let me = rt.my_pe();
     let mut teams = state.predefined.clone();

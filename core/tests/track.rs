@@ -1,4 +1,4 @@
-//! What is not freed, in Rust: the list itself, and what finalize writes. The setting is read from the environment, so the program runs
+//! Objects that are not freed, in Rust: the list itself, and the output of finalize. The setting is read from the environment, so the program runs
 //! itself again with it.
 
 use nvshmemrs::{Request, Resource, Result, Team, TeamConfig, Unfreed, local};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const SIZES: [i32; 5] = [1, 2, 3, 4, 8];
 
-/// What a comparison means, said in another way than the library does.
+/// The meaning of a comparison, in other terms than the library's.
 fn holds<T: PartialOrd>(cmp: Cmp, left: T, right: T) -> bool {
     use Ordering::{Equal, Greater, Less};
     match (cmp, left.partial_cmp(&right)) {
@@ -256,7 +256,7 @@ fn series_in_turn_come_to_every_index() {
     .unwrap();
 }
 
-/// Each PE waits for what its left neighbour writes, in every way of writing.
+/// Each PE waits for writes of its left neighbour, in every way of writing.
 fn woken<T: WaitElement + Debug>(rt: &Runtime, start: T, end: T) -> Result<()> {
     let (me, n) = (rt.my_pe(), rt.n_pes());
     let right = (me + 1) % n;
@@ -377,7 +377,7 @@ fn elements_may_hold_one_after_the_other() {
                 rt.p(ivars.at(index)?, 1, 1)?;
             }
         } else {
-            // Takes out what has come until nothing is left, and misses nothing.
+            // Takes out all arrived numbers until nothing is left, and misses none.
             let mut status = [0; 100];
             let mut left = 100;
             while left > 0 {

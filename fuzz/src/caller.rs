@@ -17,7 +17,7 @@ pub struct Entry {
     pub call: fn(&mut Caller, &mut Unstructured<'_>) -> Result<i32>,
 }
 
-/// What an output is good for.
+/// The use of an output.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kept {
     Nothing,
@@ -32,7 +32,7 @@ pub(crate) enum Kept {
 pub const HEAP: u64 = 2 << 20;
 /// Local memory: more than any call here may touch.
 const LOCAL: usize = 64 << 20;
-/// What operations may be told to move at most and still be right.
+/// The most bytes that an operation may correctly move.
 const MOST: usize = 8 << 20;
 const OUTPUT: usize = 256;
 const UNWRITTEN: u8 = 0xa5;
@@ -56,17 +56,17 @@ pub struct Caller {
     traces: bool,
 }
 
-/// An interrupt hook, or work for a stream, that is content.
+/// An interrupt hook, or a host function of a stream, that returns 0.
 extern "C-unwind" fn never(_: *mut c_void) -> i32 {
     0
 }
 
-/// One that is not.
+/// Such a function that returns 1.
 extern "C-unwind" fn always(_: *mut c_void) -> i32 {
     1
 }
 
-/// One that calls the library itself.
+/// Such a function that calls the library.
 extern "C-unwind" fn again(_: *mut c_void) -> i32 {
     nvshmemrs_abi::order::nvshmemrs_quiet(1) & 1
 }
@@ -113,7 +113,7 @@ impl Default for Caller {
 }
 
 impl Caller {
-    /// Forgets what earlier calls gave; `runtimes` and `addresses` are there from the start.
+    /// Drops the outputs of earlier calls; `runtimes` and `addresses` are there from the start.
     pub fn reset(&mut self, runtimes: &[u64], addresses: &[u64]) {
         self.runtimes = runtimes.to_vec();
         self.addresses = addresses.to_vec();
@@ -211,7 +211,7 @@ impl Caller {
         Ok(self.outputs[which].as_mut_ptr().wrapping_add(start).cast())
     }
 
-    /// One that was given out, or one that is wrong.
+    /// A valid handle, or a wrong one.
     fn of(list: &[u64], others: &[u64], u: &mut Unstructured<'_>) -> Result<u64> {
         let choice = u.arbitrary::<u8>()?;
         let index = usize::from(choice >> 4);
@@ -245,7 +245,7 @@ impl Caller {
         }
     }
 
-    /// A symmetric address, or one that is wrong; it is never dereferenced.
+    /// A symmetric address, or a wrong one; it is never dereferenced.
     pub(crate) fn symmetric(&mut self, u: &mut Unstructured<'_>) -> Result<*mut c_void> {
         let base = Caller::of(&self.addresses, &[], u)?;
         let offset: u64 = match u.arbitrary::<u8>()? {
@@ -285,7 +285,7 @@ impl Caller {
         }
     }
 
-    /// So many blocks that local memory holds them; what is too much for any symmetric memory stays.
+    /// So many blocks that local memory holds them; a number too large for any symmetric memory stays.
     pub(crate) fn limit_blocks(&self, element: usize, block: usize, count: usize) -> usize {
         if element > MOST || block > MOST || count > MOST {
             return count;
@@ -346,7 +346,7 @@ impl Caller {
         })
     }
 
-    /// What is read again and again would need any amount of local memory.
+    /// A block that is read again and again would need any amount of local memory.
     pub(crate) fn stride_but_0(&mut self, u: &mut Unstructured<'_>) -> Result<isize> {
         Ok(match self.stride(u)? {
             0 => 1,

@@ -1,4 +1,4 @@
-//! Compiles what cxx makes for the C++ side.
+//! Compiles the code that cxx generates for the C++ side.
 
 fn main() {
     cxx_build::bridge("src/lib.rs")

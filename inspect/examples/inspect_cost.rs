@@ -1,5 +1,5 @@
-//! What a look into a job costs: the time of a snapshot of PEs that wait in a barrier, and of a put of 8 bytes in a job that somebody
-//! looks at all the time and in one that nobody looks at.
+//! The cost of a look into a job: the time of a snapshot of PEs that wait in a barrier, and of a put of 8 bytes in a job that a process
+//! looks at all the time and in a job without observers.
 //!
 //! ```text
 //! cargo build --release

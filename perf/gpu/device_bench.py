@@ -154,7 +154,7 @@ def judge(title: str, value: float | None, peer: float | None, limit: float) -> 
     return wanted, "met" if good else "MISSED"
 
 
-# A kernel that puts, and one that does the same without the header.
+# A kernel that puts, and a kernel with the same stores without the header.
 WITH_HEADER = """#include <nvshmemrs_device.cuh>
 __global__ void k(nvshmemrs_device_state_t s, float *d, const float *x, unsigned long n) { nvshmemrs_float_put_block(s, d, x, n, 1); }
 """

@@ -1,7 +1,7 @@
 """Times of Numba's kernels that communicate: `nvshmemrs-run -n 2 -- python numba_kernels.py`.
 
 PE 0 prints a line for each measurement. Rates are those of PE 0's puts to PE 1, or to itself if it is
-alone: then what takes two PEs is left out. With BENCH_SIDE=nvshmem-numba the same kernels are those of
+alone: then measurements of two PEs are left out. With BENCH_SIDE=nvshmem-numba the same kernels are those of
 NVSHMEM4Py's module.
 """
 

@@ -1,7 +1,7 @@
 """run-gpu-bench --python-kernels: kernels of Numba, Triton and CuTe, and the examples with them, beside NCCL and torch's symmetric memory.
 With --frameworks only operations of torch and JAX, and fused operations.
 
-Each program is started here in turn, with a GPU for each of 2 PEs; with one GPU, one PE runs what one can. A peer that an example or a
+Each program is started here in turn, with a GPU for each of 2 PEs; with one GPU, one PE runs the measurements that need no other PE. A peer that an example or a
 bench has in its own process is measured there, NCCL's send and recv by torch_peer.py.
 """
 

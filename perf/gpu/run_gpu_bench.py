@@ -350,7 +350,7 @@ def main() -> int:
                         broken.append(side)
                     print(f"{n} PEs, {NAMES[side]}: {time.monotonic() - start:.1f} s{'; FAILED: ' + why if why else ''}", flush=True)
             except KeyboardInterrupt:
-                print("run-gpu-bench: interrupted; the tables have what was measured", file=sys.stderr)
+                print("run-gpu-bench: interrupted; the tables have the measurements so far", file=sys.stderr)
                 interrupted = True
             all_results[n] = {side: figures(found) for side, found in lines.items() if found}
             one_call(all_results[n], n)

@@ -21,7 +21,7 @@ const QUICK_TUNE_SIZES: [u64; 8] = [
 /// The largest allowed number of PEs.
 const MAX_PES: u32 = 1024;
 
-/// Measures what the operations of nvshmemrs cost on this host, alone or beside OpenSHMEM or MPI.
+/// Measures the cost of nvshmemrs's operations on this host, alone or beside OpenSHMEM or MPI.
 ///
 /// Both sides run the same C source, which is compiled here against each library, in turn. Times are microseconds of
 /// one call: the median over the rounds. Every result is checked. Without --ops every operation is measured.
@@ -83,7 +83,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["peer", "ops", "growth", "targets", "startup", "hosts", "dtype", "op", "json", "picture", "markdown"])]
     pub(crate) tune: bool,
 
-    /// Where --tune writes; what the file has for other GPUs and numbers of PEs stays [default: NVSHMEMRS_TUNING_FILE, else
+    /// Where --tune writes; the file's entries for other GPUs and numbers of PEs stay [default: NVSHMEMRS_TUNING_FILE, else
     /// nvshmemrs/tuning.json in XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE", requires = "tune")]
     pub(crate) tune_file: Option<PathBuf>,

@@ -36,7 +36,7 @@ pub(crate) fn measure(
     match found {
         Ok(found) if found.success() => {}
         _ if args.python.is_none() => {
-            let why = "the calls from Python were left out: python3 has no package nvshmemrs; name one that has with --python";
+            let why = "the calls from Python were left out: python3 has no package nvshmemrs; name a Python that has it with --python";
             return Ok(Err(why.into()));
         }
         Ok(found) => bail!(

@@ -193,7 +193,7 @@ fn answers(stdout: &str, cases: &[Case]) -> Result<(Vec<Answer>, bool)> {
         if expected
             .is_none_or(|case| (case.operation.name, case.bytes) != (&line.operation, line.bytes))
         {
-            bail!("the worker answered what was not asked: {text}");
+            bail!("the worker has sent an answer without a request: {text}");
         }
         answers.push(match line.us {
             Some(us) => Answer::Time {

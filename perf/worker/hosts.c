@@ -190,7 +190,7 @@ int main(int argc, char **argv)
         measure("large", large_put, calls / 50 + 2);
         measure("many", many, calls / 50 + 2);
         if (me == target && (memcmp(large, mine, LARGE) != 0 || memcmp(&words[2], mine, 8 * MANY) != 0 || words[MANY + 2] != 0)) {
-            fprintf(stderr, "PE %d has not got what was put\n", me);
+            fprintf(stderr, "PE %d has not got the data that was put\n", me);
             return 1;
         }
     } else if (strcmp(what, "near") == 0) {

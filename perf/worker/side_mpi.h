@@ -119,7 +119,7 @@ static inline int64_t bench_g(const int64_t *source, int pe)
     return value;
 }
 
-/* `count` elements of 8 bytes, `stride` elements apart; the last one that was asked for is kept. */
+/* `count` elements of 8 bytes, `stride` elements apart; the last requested type is kept. */
 static inline MPI_Datatype strided(ptrdiff_t stride, size_t count)
 {
     static MPI_Datatype kept = MPI_DATATYPE_NULL;

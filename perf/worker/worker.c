@@ -5,7 +5,7 @@
  *     worker HEAP_BYTES BUFFER_BYTES BUDGET_US DTYPE OP OPERATION:BYTES...
  *     worker startup
  *
- * PE 0 prints a line of JSON for each case, and one that says that all is done.
+ * PE 0 prints a line of JSON for each case, and a line at the end of all cases.
  */
 #include "measure.h"
 #include "pair.h"

@@ -19,8 +19,7 @@ fn tool(name: &str, args: &[&str]) -> String {
     );
     let mut command = Command::new(name);
     command.args(args).arg(library()).env("LC_ALL", "C");
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     output.stdout
 }
 
@@ -202,8 +201,7 @@ fn the_header_alone_is_cxx17() {
 fn said(program: &Path, args: &[&str], variables: &[(&str, &str)]) -> (String, String) {
     let mut command = job::clean(program);
     command.args(args).envs(variables.iter().copied());
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     (output.stdout, output.stderr)
 }
 
@@ -222,8 +220,7 @@ fn the_library_says_nothing_unless_asked() {
 
     let mut command = launcher(3, &[]);
     command.arg(&program).stdin(Stdio::null());
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     assert_eq!((output.stdout, output.stderr), nothing);
 }
 

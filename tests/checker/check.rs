@@ -190,8 +190,7 @@ impl Program {
     fn is_accepted_when_mended(&self) {
         self.runs(&self.words(true), |n_pes, seed, output| {
             assert_silent(output, n_pes, seed);
-            let mut lines: Vec<&str> = output.stdout.lines().collect();
-            lines.sort_unstable();
+            let lines = output.sorted_lines();
             let done = |pe| format!("done PE {pe} of {n_pes}");
             let expected: Vec<String> = (0..n_pes).map(done).collect();
             assert_eq!(lines, expected, "{}", output.describe());
@@ -442,8 +441,7 @@ fn threads_of_one_process_are_told_apart() {
         command
             .env("NVSHMEMRS_CHECK", "1")
             .env("NVSHMEMRS_CHECK_SEED", "4");
-        let output = run(&mut command, HANG);
-        output.assert_success();
+        let output = run(&mut command, HANG).succeeded();
         let found = findings(&output.stderr);
         let expected = |finding| header.expected.iter().any(|expected| expected.is(finding));
         assert_eq!(found.is_empty(), mended, "{}", output.describe());
@@ -495,8 +493,7 @@ fn last_line(output: &Output) -> &str {
 #[test]
 fn silence_of_the_launcher_is_explained() {
     let did_not_run = "nvshmemrs-run: the checker did not run, or could not report it: no PE has joined a job with it";
-    let output = run(&mut under_check(2, "1", &["true"]), HANG);
-    output.assert_success();
+    let output = run(&mut under_check(2, "1", &["true"]), HANG).succeeded();
     assert_eq!(last_line(&output), did_not_run, "{}", output.describe());
     let output = run(&mut under_check(2, "1", &["false"]), HANG);
     output.assert_code(1);

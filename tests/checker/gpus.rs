@@ -71,7 +71,6 @@ fn the_state_of_a_checked_job_is_for_kernels_that_record_their_operations() {
         }
     "#;
     let program = compile_c_text("check-kernels", text);
-    let output = run(&mut on_gpus(1, "1", &[program.into()]), HANG);
-    output.assert_success();
+    let output = run(&mut on_gpus(1, "1", &[program.into()]), HANG).succeeded();
     output.assert_stdout("version 10004\n");
 }

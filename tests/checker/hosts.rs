@@ -37,8 +37,8 @@ fn is_the_same_on_two_hosts(name: &str) {
     let output = run(
         &mut on_two_hosts(n_pes, "2", &program.words(true)),
         HANG * 3,
-    );
-    output.assert_success();
+    )
+    .succeeded();
     assert_eq!(said(&output), [""; 0], "{}", output.describe());
     let done = output
         .stdout
@@ -82,8 +82,7 @@ fn every_program_on_two_hosts() {
 fn nothing_is_said_of_the_model() {
     for n_pes in [2, 4] {
         let words = instrumented("model.c");
-        let output = run(&mut on_two_hosts(n_pes, "5", &words), HANG * 3);
-        output.assert_success();
+        let output = run(&mut on_two_hosts(n_pes, "5", &words), HANG * 3).succeeded();
         assert_eq!(said(&output), [""; 0], "{}", output.describe());
     }
 }

@@ -102,8 +102,7 @@ fn problems_are_counted_by_their_causes() {
 fn results_of_atomic_operations_without_blocking_come_late() {
     let program = compile_as(&program("check_late.c"), "check-late", &[]);
     let early = |command: &mut Command| -> u64 {
-        let output = run(command, HANG);
-        output.assert_success();
+        let output = run(command, HANG).succeeded();
         let lines = output.stdout.lines();
         let counts: Vec<u64> = lines
             .filter_map(|line| line.strip_prefix("early: "))
@@ -411,8 +410,7 @@ fn a_wrapper_may_close_the_launchers_descriptor() {
     for wrapper in [close, replace] {
         let program = Program::new("status_twice.c").words(false).remove(0);
         let words: [OsString; 4] = ["bash".into(), "-c".into(), wrapper.into(), program];
-        let output = run(&mut under_check(2, "1", &words), HANG);
-        output.assert_success();
+        let output = run(&mut under_check(2, "1", &words), HANG).succeeded();
         for pe in 0..2 {
             output.assert_stderr(&format!(
                 "nvshmemrs check: PE {pe}: nvshmemrs-run will not count the findings of this PE"

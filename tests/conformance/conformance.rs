@@ -114,12 +114,10 @@ fn job(program: &str, languages: &[&str], words: &[OsString]) -> BTreeSet<String
     if lists_leaks {
         command.env("NVSHMEMRS_TRACK", "1");
     }
-    let output = run(&mut command, SLOW);
-    output.assert_success();
+    let output = run(&mut command, SLOW).succeeded();
     assert_nothing_is_said(&output, lists_leaks);
 
-    let mut lines: Vec<&str> = output.stdout.lines().collect();
-    lines.sort_unstable();
+    let lines = output.sorted_lines();
     assert_eq!(lines.len(), languages.len(), "{}", output.describe());
     let mut ran = BTreeSet::new();
     for (pe, (line, language)) in lines.iter().zip(languages).enumerate() {
@@ -252,8 +250,7 @@ fn ring_with_the_static_library() {
         .arg(&program);
     run(&mut compiler, HANG).assert_success();
 
-    let needed = run(Command::new("ldd").arg(&program), HANG);
-    needed.assert_success();
+    let needed = run(Command::new("ldd").arg(&program), HANG).succeeded();
     assert!(!needed.stdout.contains("nvshmem"), "{}", needed.describe());
     for n_pes in 1..=4 {
         job("ring", &vec!["C"; n_pes], &[program.clone().into()]);

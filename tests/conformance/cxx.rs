@@ -114,8 +114,7 @@ fn an_older_standard_gets_one_sentence() {
 #[track_caller]
 fn on_pes(program: &Path, what: &str, n_pes: u32) {
     let mut command = launcher(n_pes, &[]);
-    let output = run(command.arg(program).stdin(Stdio::null()), HANG);
-    output.assert_success();
+    let output = run(command.arg(program).stdin(Stdio::null()), HANG).succeeded();
     assert_eq!(output.stderr, "", "{}", output.describe());
     for pe in 0..n_pes {
         output.assert_stdout(&format!("{what} ok PE {pe}\n"));
@@ -215,8 +214,7 @@ fn another_version_of_the_library_is_named() {
     let source = folder.path().join("other.cpp");
     fs::write(&source, text).expect("a source file");
     let built = compile_as(&source, "cxx-other-version", &[]);
-    let output = run(&mut nvshmemrs_tests::job::clean(&built), HANG);
-    output.assert_success();
+    let output = run(&mut nvshmemrs_tests::job::clean(&built), HANG).succeeded();
     output.assert_stdout("libnvshmemrs has ABI version 77 and API hash 0x");
     output.assert_stdout("but this program was compiled for version ");
 }
@@ -242,8 +240,7 @@ fn the_programs_of_the_readme_run() {
         fs::write(&source, text).expect("a source file");
         let built = compile_as(&source, &format!("cxx-readme{index}"), &[option]);
         let mut command = launcher(2, &[]);
-        let output = run(command.arg(built).stdin(Stdio::null()), HANG);
-        output.assert_success();
+        let output = run(command.arg(built).stdin(Stdio::null()), HANG).succeeded();
         for line in text
             .lines()
             .filter_map(|line| line.strip_prefix("// prints: "))

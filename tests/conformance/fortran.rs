@@ -26,10 +26,8 @@ fn job(program: &Path, n_pes: u32) -> Output {
 #[track_caller]
 fn passes(program: &Path, name: &str, counts: &[u32], left: &str) {
     for &n_pes in counts {
-        let output = job(program, n_pes);
-        output.assert_success();
-        let mut lines: Vec<&str> = output.stdout.lines().collect();
-        lines.sort_unstable();
+        let output = job(program, n_pes).succeeded();
+        let lines = output.sorted_lines();
         let expected: Vec<String> = (0..n_pes)
             .map(|pe| format!("{name} ok PE {pe} of {n_pes} (Fortran)"))
             .collect();
@@ -66,8 +64,7 @@ fn mistakes_come_back_by_stat_and_errmsg() {
 fn a_finalize_that_fails_ends_the_job_unless_it_is_refused() {
     let program = compile_as(&source("ends.f90"), "fortran-ends", &[]);
     let mut command = launcher(2, &[]);
-    let output = run(command.arg(program), SLOW);
-    output.assert_success();
+    let output = run(command.arg(program), SLOW).succeeded();
     for pe in 0..2 {
         output.assert_stdout(&format!("ends ok PE {pe} of 2 (Fortran)"));
     }
@@ -163,8 +160,7 @@ fn write_program_of_the_readme(file: &Path) {
 
 #[track_caller]
 fn sends_around(program: &Path) {
-    let output = job(program, 3);
-    output.assert_success();
+    let output = job(program, 3).succeeded();
     for pe in 0..3 {
         let left = (pe + 2) % 3;
         output.assert_stdout(&format!(
@@ -247,8 +243,7 @@ fn a_project_with_fpm() {
 fn ford_finds_no_fault() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut ford = tool("ford", &workspace().join("bindings/fortran"));
-    let output = run(ford.args(["ford.md", "-o"]).arg(folder.path()), SLOW);
-    output.assert_success();
+    let output = run(ford.args(["ford.md", "-o"]).arg(folder.path()), SLOW).succeeded();
     let said = (output.stdout.clone() + &output.stderr).to_lowercase();
     assert!(
         !said.contains("warning") && !said.contains("error"),

@@ -21,8 +21,7 @@ fn suite(words: &[&str]) -> Vec<OsString> {
 
 /// Each of the `n` PEs must say that all is well, and every scenario must have been checked.
 fn checked(what: &str, n: u32, mut command: Command) {
-    let output = run(command.stdin(Stdio::null()), SLOW);
-    output.assert_success();
+    let output = run(command.stdin(Stdio::null()), SLOW).succeeded();
     assert_eq!(output.stderr, "", "{}", output.describe());
     let mut checks = BTreeMap::<&str, u64>::new();
     for line in output.stdout.lines() {

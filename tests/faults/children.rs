@@ -67,8 +67,7 @@ fn a_child_that_is_no_pe_of_the_job_has_a_job_of_its_own() {
     for way in ways {
         let mut command = launcher(2, &[]);
         command.arg(&parent).args(["1", "exec"]).args(way);
-        let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG);
-        output.assert_success();
+        let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG).succeeded();
         output.assert_stdout("child: one of 1\n");
     }
 }
@@ -79,8 +78,7 @@ fn a_program_after_another_one_joins() {
     let mut command = launcher(2, &[]);
     let both = "\"$0\" 5 exec && \"$0\" 5 exec";
     command.args(["sh", "-c", both]).arg(parent());
-    let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG);
-    output.assert_success();
+    let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG).succeeded();
     assert_eq!(
         output.stdout.matches("done\n").count(),
         4,

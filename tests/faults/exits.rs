@@ -19,8 +19,7 @@ fn all_ends(binary: &Path) {
     let rounds = rounds();
     for round in 0..rounds {
         let (end, n_pes) = (ends[round as usize % ends.len()], 2 + round % 2);
-        let output = launch(n_pes, [binary.as_os_str(), end.as_ref()]);
-        output.assert_success();
+        let output = launch(n_pes, [binary.as_os_str(), end.as_ref()]).succeeded();
         let fine = output.stdout.matches(" fine\n").count();
         assert_eq!(fine, n_pes as usize, "{end}: {}", output.describe());
     }
@@ -59,7 +58,6 @@ fn a_function_that_does_not_return_ends_the_process_with_a_text() {
 fn threads_with_small_stacks_start_and_call() {
     let binary = compile_c(&program("small_stacks.c"));
     for kib in ["0", "64"] {
-        let output = launch(2, [binary.as_os_str(), kib.as_ref()]);
-        output.assert_success();
+        launch(2, [binary.as_os_str(), kib.as_ref()]).assert_success();
     }
 }

@@ -197,8 +197,7 @@ fn a_program_in_the_background_may_join_after_its_shell() {
             .into_temp_path();
         let script =
             format!("test $NVSHMEMRS_PE = 1 && {{ {start} sleep 0.2; exit 0; }}; exec \"$0\" env");
-        let output = run(&mut shells(3, &[], &script, &file.to_string_lossy()), HANG);
-        output.assert_success();
+        let output = run(&mut shells(3, &[], &script, &file.to_string_lossy()), HANG).succeeded();
         for pe in [0, 2] {
             output.assert_stdout(&format!("worked PE {pe} of 3\n"));
         }
@@ -211,8 +210,7 @@ fn a_program_in_the_background_may_join_after_its_shell() {
 #[test]
 fn pes_that_never_call_init_may_end_when_they_like() {
     let script = "test $NVSHMEMRS_PE = 1 || sleep 0.3; echo over";
-    let output = run(&mut shells(3, &[], script, ""), HANG);
-    output.assert_success();
+    let output = run(&mut shells(3, &[], script, ""), HANG).succeeded();
     assert_eq!(
         (output.stdout.as_str(), output.stderr.as_str()),
         ("over\nover\nover\n", "")
@@ -251,8 +249,7 @@ fn a_limit_on_open_files_is_named_at_once() {
 #[test]
 fn a_soft_limit_on_open_files_is_raised_while_it_is_needed() {
     let script = "ulimit -S -n 16; exec \"$0\" exec sh -c 'ulimit -S -n'";
-    let output = run(&mut shells(32, &[], script, ""), HANG);
-    output.assert_success();
+    let output = run(&mut shells(32, &[], script, ""), HANG).succeeded();
     // The limit is unchanged, also for the processes that the PEs start.
     assert_eq!(output.stdout, "16\n".repeat(32), "{}", output.describe());
 }

@@ -66,8 +66,8 @@ fn stall_with(scenario: &str, parts: &[&str]) -> String {
     let info = run(
         Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
         HANG,
-    );
-    info.assert_success();
+    )
+    .succeeded();
     job.signal(Signal::TERM);
     job.wait(HANG);
     let summary = report.lines().nth(1).expect("a line after the heading");
@@ -322,8 +322,7 @@ fn deadline_of_the_caller(seconds: &str) -> Result<(), String> {
     let _last = job.pop().expect("three PEs");
     let (mut timeouts, mut told) = (0, Ok(()));
     for pe in job {
-        let output = pe.wait(HANG);
-        output.assert_success();
+        let output = pe.wait(HANG).succeeded();
         if output.stdout.contains(&format!("status {TIMEOUT}: ")) {
             timeouts += 1;
             output.assert_stdout("the limit that the caller's deadline sets: ");

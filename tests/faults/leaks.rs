@@ -28,8 +28,7 @@ macro_rules! compiled {
 fn unfreed(n_pes: u32, argument: &str, track: &str) -> Output {
     let mut command = launcher(n_pes, &[]);
     command.arg(compiled!(compile_c, "unfreed.c")).arg(argument);
-    let output = run(command.env("NVSHMEMRS_TRACK", track), HANG);
-    output.assert_success();
+    let output = run(command.env("NVSHMEMRS_TRACK", track), HANG).succeeded();
     assert_eq!(output.stdout.matches("done\n").count(), n_pes as usize);
     output
 }
@@ -172,8 +171,7 @@ fn destructors_and_words(scenario: &str, n_pes: u32, words: &str) {
         .arg(scenario)
         .env("NVSHMEMRS_TIMEOUT", "30")
         .stdin(Stdio::null());
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     assert_eq!(output.stderr, words, "{}", output.describe());
     for pe in 0..n_pes {
         output.assert_stdout(&format!("{scenario} ok PE {pe}\n"));
@@ -250,8 +248,7 @@ fn rounds(what: &str, rounds: u32) {
     let mut command = job::clean(compiled!(compile_c, "rounds.c"));
     command.args([what, &rounds.to_string()]);
     // Threads that come and go would else spread over arenas by and by.
-    let output = run(command.env("MALLOC_ARENA_MAX", "1"), 8 * HANG);
-    output.assert_success();
+    let output = run(command.env("MALLOC_ARENA_MAX", "1"), 8 * HANG).succeeded();
     assert_eq!(output.stderr, "", "{}", output.describe());
     let processes = if what == "two processes" { 2 } else { 1 };
     assert_eq!(output.stdout.lines().count(), processes);

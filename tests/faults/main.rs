@@ -116,7 +116,7 @@ fn a_deadline_names_who_is_missing() {
         assert_eq!(again.status, TEAM_BROKEN, "{again:?}");
         assert!(
             again.text.contains("PE 0") || again.text.contains("PE 1"),
-            "who left is not named: {again:?}"
+            "the PE that left is not named: {again:?}"
         );
         assert!(again.text.contains("WORLD"), "{again:?}");
         assert!(again.after < 0.4, "{again:?}");

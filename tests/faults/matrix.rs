@@ -246,7 +246,7 @@ impl Fault {
     }
 }
 
-/// Runs all jobs, some at a time, and prints the worst time. One that is noticed later than promised may be so because of the others: it
+/// Runs all jobs, some at a time, and prints the worst time. A death noticed later than promised may be late because of other jobs: the job
 /// runs again, alone, unless it was later than other jobs can make it.
 fn run_all(title: &str, faults: &[Fault]) {
     let before = Leftovers::now();

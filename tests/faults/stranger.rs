@@ -1,6 +1,6 @@
 //! Attacks of a process that is no part of a job; the tests in `tests/strangers.rs` start it, also as another user.
 //!
-//!   connect NAME COUNT WHAT   connections to @NAME that say WHAT: nothing, half a message, a byte a second, garbage
+//!   connect NAME COUNT WHAT   connections to @NAME that send WHAT: nothing, half a message, a byte a second, garbage
 //!   flood NAME                connects and hangs up, again and again
 //!   hear NAME                 connects, and tells how many bytes it is given
 //!   squat NAME ...            listens at each @NAME

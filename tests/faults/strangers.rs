@@ -34,7 +34,7 @@ fn start(command: &mut Command, line: &str) -> Running {
     running
 }
 
-/// Another user, who has the id all the same, tries for a second to be PE 2 of 3.
+/// Another user with the id tries for a second to be PE 2 of 3.
 fn nobody_tries(nobody: &Nobody, id: &UniqueId) {
     let mut command = job::member(joiner(), id, 2, 3);
     command.arg("env").env("NVSHMEMRS_INIT_TIMEOUT", "1");
@@ -112,8 +112,7 @@ fn another_user_cannot_read_or_write_anything_of_a_job() {
     assert!(paths.len() > 20, "{paths:?}");
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let open = stranger(&[&["open"][..], &paths].concat());
-    let tried = run(&mut nobody.runs(&open), HANG);
-    tried.assert_success();
+    let tried = run(&mut nobody.runs(&open), HANG).succeeded();
     assert_eq!(tried.stdout.lines().count(), 2 * paths.len());
     for line in tried.stdout.lines() {
         assert!(line.ends_with("Err(PermissionDenied)"), "{line}");
@@ -149,8 +148,7 @@ fn another_user_cannot_stop_a_job() {
     let words: Vec<String> = job.pids.iter().map(u32::to_string).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let signal = stranger(&[&["signal"][..], &words].concat());
-    let tried = run(&mut nobody.runs(&signal), HANG);
-    tried.assert_success();
+    let tried = run(&mut nobody.runs(&signal), HANG).succeeded();
     assert_eq!(tried.stdout.lines().count(), 2 * job.pids.len());
     for line in tried.stdout.lines() {
         assert!(line.contains("Err(Os { code: 1"), "{line}");

@@ -100,8 +100,7 @@ fn pes_that_share_a_gpu_have_teams() {
     let mut command = launcher(4, &[]);
     command.args([DEVICE, "teams"]);
     let settings = [("FAKE_CUDA_DEVICES", "2")];
-    let output = run(&mut prepared(command, &settings), SLOW);
-    output.assert_success();
+    let output = run(&mut prepared(command, &settings), SLOW).succeeded();
     let leads = ["[0, 1]", "[0, 1]", "not a member", "not a member"];
     for (pe, leads) in leads.iter().enumerate() {
         let sharers = [pe % 2, pe % 2 + 2];
@@ -118,8 +117,7 @@ fn pes_that_share_a_gpu_have_teams() {
     let program = compile_c(&program("device_teams.c"));
     let mut command = launcher(4, &[]);
     command.arg(&program);
-    let output = run(&mut prepared(command, &settings), SLOW);
-    output.assert_success();
+    let output = run(&mut prepared(command, &settings), SLOW).succeeded();
     for line in [
         "PE 0: SAME_GPU number 0 of 2, sum 5",
         "PE 1: SAME_GPU number 0 of 2, sum 10",
@@ -149,8 +147,8 @@ fn kernels_find_the_job_and_its_teams_in_gpu_memory() {
         let output = run(
             &mut prepared(command, &[("NVSHMEMRS_DEVICE_CHECK", check)]),
             SLOW,
-        );
-        output.assert_success();
+        )
+        .succeeded();
         for pe in 0..n {
             output.assert_stdout(&format!("device state ok PE {pe}\n"));
         }
@@ -231,8 +229,7 @@ fn memory_of_the_programs_is_registered_where_it_is() {
     for n in [1, 3] {
         let mut command = launcher(n, &[]);
         command.arg(&program);
-        let output = run(&mut prepared(command, &[]), SLOW);
-        output.assert_success();
+        let output = run(&mut prepared(command, &[]), SLOW).succeeded();
         for pe in 0..n {
             output.assert_stdout(&format!("registered PE {pe}\n"));
         }
@@ -249,8 +246,7 @@ fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
         "[ $NVSHMEMRS_PE = 1 ] && export FAKE_CUDA_MEMORY=125829120; exec \"$0\" full",
     ]);
     command.arg(DEVICE);
-    let output = run(&mut prepared(command, &[]), SLOW);
-    output.assert_success();
+    let output = run(&mut prepared(command, &[]), SLOW).succeeded();
     for pe in [0, 2] {
         output.assert_stdout(&format!(
             "PE {pe}: status 24: in `malloc`: PE 1 reports: PE 1 cannot have"
@@ -287,8 +283,7 @@ fn a_pe_that_cannot_go_on_strands_nobody() {
         command.arg(&program).arg(what);
         // Resources that a failing driver has not taken back do not count.
         let mut prepared = prepared(command, &[("NVSHMEMRS_TIMEOUT", "20")]);
-        let output = run(prepared.env_remove("FAKE_CUDA_LEAKS"), SLOW);
-        output.assert_success();
+        run(prepared.env_remove("FAKE_CUDA_LEAKS"), SLOW).assert_success();
     }
 }
 

@@ -22,8 +22,7 @@ fn example(name: &str, counts: &[u32]) {
         &["-fno-strict-aliasing"],
     );
     for &n in counts {
-        let output = run(launcher(n, &[]).arg(&file), SLOW);
-        output.assert_success();
+        let output = run(launcher(n, &[]).arg(&file), SLOW).succeeded();
         for pe in 0..n {
             output.assert_stdout(&format!("{name} ok PE {pe} of {n}: "));
         }

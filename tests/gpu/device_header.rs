@@ -44,8 +44,7 @@ fn float8_has_the_bits_of_the_core() {
     let [input, output] = ["numbers", "converted"].map(|name| folder.path().join(name));
     fs::write(&input, bytemuck::cast_slice(&numbers)).expect("the file of numbers");
     let mut command = Command::new(on_the_host("float8"));
-    let ran = run(command.arg(&input).arg(&output), SLOW);
-    ran.assert_success();
+    let ran = run(command.arg(&input).arg(&output), SLOW).succeeded();
     ran.assert_stdout("float8 ok");
     let mut expected: Vec<u8> = Vec::new();
     let words = || numbers.iter().map(|bits| f32::from_bits(*bits));
@@ -76,8 +75,7 @@ fn small_reductions_meet_kernels_without_mail() {
     for (n, other) in [(2, 0), (3, 0), (3, 2)] {
         let mut command = launcher(n, &[]);
         command.args(["sh", "-c", script, "sh"]).arg(&with);
-        let output = run(command.arg(&without).arg(other.to_string()), SLOW);
-        output.assert_success();
+        let output = run(command.arg(&without).arg(other.to_string()), SLOW).succeeded();
         for pe in 0..n {
             output.assert_stdout(&format!("mixed ok PE {pe} of {n}\n"));
         }
@@ -139,8 +137,7 @@ fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
             "a comparison",
         ),
     ] {
-        let found = stopped(case, "1");
-        found.assert_success();
+        let found = stopped(case, "1").succeeded();
         found.assert_stdout(&format!("state 2 {}\n", report.replace("{}", by)));
         for call in ["check", "finalize"] {
             let text = &found.stdout;

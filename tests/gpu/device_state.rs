@@ -20,8 +20,7 @@ fn assert_all_well(output: &Output, n: u32) {
 #[test]
 fn kernels_find_the_job_and_its_teams() {
     for n in 1..=3 {
-        let output = state(n, "tables", &[]);
-        output.assert_success();
+        let output = state(n, "tables", &[]).succeeded();
         assert_all_well(&output, n);
     }
 }
@@ -33,8 +32,7 @@ fn a_death_is_told_to_kernels() {
 
 #[test]
 fn what_a_kernel_finds_wrong_is_an_error_of_check_and_finalize() {
-    let output = state(2, "report", &[("NVSHMEMRS_DEVICE_CHECK", "1")]);
-    output.assert_success();
+    let output = state(2, "report", &[("NVSHMEMRS_DEVICE_CHECK", "1")]).succeeded();
     assert_all_well(&output, 2);
     assert_all_well(&state(2, "unchecked", &[]), 2);
     let wrong = state(1, "tables", &[("NVSHMEMRS_DEVICE_CHECK", "yes")]);
@@ -47,7 +45,6 @@ fn what_a_kernel_finds_wrong_is_an_error_of_check_and_finalize() {
 
 #[test]
 fn a_job_that_is_checked_has_a_state_of_another_version() {
-    let output = state(2, "watched", &[("NVSHMEMRS_CHECK", "1")]);
-    output.assert_success();
+    let output = state(2, "watched", &[("NVSHMEMRS_CHECK", "1")]).succeeded();
     assert_all_well(&output, 2);
 }

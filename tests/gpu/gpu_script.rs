@@ -67,8 +67,7 @@ fn checks_run_one_after_another_and_side_by_side() {
         if side_by_side {
             command.arg("--side-by-side");
         }
-        let output = run(&mut command, 4 * HANG);
-        output.assert_success();
+        let output = run(&mut command, 4 * HANG).succeeded();
         for name in ["1 processes: ring, Rust", RING, "4 processes: ring, Rust"] {
             output.assert_stdout(&format!("{name} ... ok "));
         }

@@ -27,8 +27,7 @@ fn kernels() -> &'static Path {
 
 #[track_caller]
 fn kernels_pass(args: &[&str]) {
-    let output = run(Command::new(kernels()).args(args), HANG);
-    output.assert_success();
+    let output = run(Command::new(kernels()).args(args), HANG).succeeded();
     output.assert_stdout(&format!("{} passed", args[0]));
 }
 
@@ -377,8 +376,7 @@ fn the_suite_passes_on_device_memory() {
             .env("NVSHMEMRS_MEMORY", "device")
             .env("NVSHMEMRS_TIMEOUT", "120")
             .env("FAKE_CUDA_LEAKS", "1");
-        let output = run(&mut command, SUITE);
-        output.assert_success();
+        let output = run(&mut command, SUITE).succeeded();
         for pe in 0..n {
             output.assert_stdout(&format!("suite ok PE {pe} of {n}\n"));
         }

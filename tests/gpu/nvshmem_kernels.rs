@@ -124,8 +124,7 @@ fn units_that_cannot_get_the_state_are_refused() {
     assert_ne!(refused.code(), 0);
     refused.assert_stderr("the GPU was lost");
     on_cpu("late").assert_success();
-    let module = on_cpu("module");
-    module.assert_success();
+    let module = on_cpu("module").succeeded();
     module.assert_stderr("nvshmemx_cumodule_init: the handle is NULL");
     let on_gpu = |what: &str| {
         let mut command = launcher(1, &[]);
@@ -144,8 +143,7 @@ fn units_that_cannot_get_the_state_are_refused() {
     other
         .env("FAKE_CUDA_OTHER_STATE", "1")
         .env("NVSHMEM_DEBUG", "WARN");
-    let other = run(&mut other, HANG);
-    other.assert_success();
+    let other = run(&mut other, HANG).succeeded();
     other.assert_stderr("the code is linked to the device library of NVIDIA's NVSHMEM");
 }
 

@@ -67,8 +67,7 @@ const UP_TO_64_K: &str = r#"{"collective": "reduce", "up_to": 65536, "algorithm"
 #[test]
 fn a_file_chooses_the_algorithm_and_no_result_changes() {
     let folder = scratch();
-    let plain = sums(2, &[]);
-    plain.assert_success();
+    let plain = sums(2, &[]).succeeded();
     assert!(blocks(&plain, FLAGS).is_some() && blocks(&plain, DIRECT).is_none());
     let files: [(&str, &[&str]); 3] = [
         ("direct", &[ALL_DIRECT]),
@@ -77,16 +76,14 @@ fn a_file_chooses_the_algorithm_and_no_result_changes() {
     ];
     for (name, rows) in files {
         let path = file(folder.path(), name, 2, rows);
-        let tuned = sums(2, &[("NVSHMEMRS_TUNING_FILE", &path)]);
-        tuned.assert_success();
+        let tuned = sums(2, &[("NVSHMEMRS_TUNING_FILE", &path)]).succeeded();
         assert!(blocks(&tuned, DIRECT).is_some(), "{}", tuned.describe());
         assert!(blocks(&tuned, FLAGS).is_none(), "{}", tuned.describe());
         let staged = blocks(&tuned, LAMPORT).is_some();
         assert_eq!(staged, rows.len() == 2, "{}", tuned.describe());
         assert_eq!(tuned.stdout, plain.stdout);
         // Teams of three are another table's.
-        let three = sums(3, &[("NVSHMEMRS_TUNING_FILE", &path)]);
-        three.assert_success();
+        let three = sums(3, &[("NVSHMEMRS_TUNING_FILE", &path)]).succeeded();
         assert!(blocks(&three, FLAGS).is_some(), "{}", three.describe());
     }
 }
@@ -103,13 +100,11 @@ fn the_users_file_is_found_and_can_be_left_out() {
         ("XDG_CONFIG_HOME", config.as_str()),
         ("NVSHMEM_DEBUG", "INFO"),
     ];
-    let found = sums(2, &user);
-    found.assert_success();
+    let found = sums(2, &user).succeeded();
     assert!(blocks(&found, DIRECT).is_some(), "{}", found.describe());
     let words = "their algorithms are those of";
     assert_eq!(found.stderr.matches(words).count(), 1, "PE 0 says it");
-    let without = sums(2, &[user[0], ("NVSHMEMRS_TUNING_FILE", "none")]);
-    without.assert_success();
+    let without = sums(2, &[user[0], ("NVSHMEMRS_TUNING_FILE", "none")]).succeeded();
     assert!(blocks(&without, DIRECT).is_none(), "{}", without.describe());
 }
 
@@ -186,8 +181,7 @@ fn a_collective_takes_as_many_multiprocessors_as_the_setting_says() {
     };
     for (sms, expected) in [(None, 3), (Some("1"), 1), (Some("2"), 2), (Some("1024"), 3)] {
         let setting = sms.map(|sms| ("NVSHMEMRS_COLLECTIVE_SMS", sms));
-        let output = with(setting.as_slice());
-        output.assert_success();
+        let output = with(setting.as_slice()).succeeded();
         assert_eq!(blocks(&output, DIRECT), Some(expected), "{sms:?}");
     }
     for wrong in ["0", "-1", "1025", "many"] {
@@ -208,8 +202,7 @@ fn tune(args: &[&str]) -> Output {
 fn the_tuner_writes_a_file_that_the_library_takes() {
     let folder = scratch();
     let path = file(folder.path(), "tuned", 5, &[ALL_DIRECT]);
-    let output = tune(&["-n", "2,3", "--tune-file", &path]);
-    output.assert_success();
+    let output = tune(&["-n", "2,3", "--tune-file", &path]).succeeded();
     for words in ["Fake GPU, 2 PEs", "Fake GPU, 3 PEs", "broadcast"] {
         output.assert_stdout(words);
     }

@@ -12,15 +12,7 @@ use std::time::Duration;
 /// The transfers are many, and the machine may be busy.
 const SLOW: Duration = Duration::from_secs(240);
 /// One host with a PE and one with two: some are near each other, some are not.
-const BOTH: [Host<'static>; 2] = [one("a", 1), one("b", 2)];
-
-const fn one(name: &str, pes: u32) -> Host<'_> {
-    Host {
-        name,
-        pes,
-        env: &[],
-    }
-}
+const BOTH: [Host<'static>; 2] = [host("a", 1), host("b", 2)];
 
 /// PEs on these hosts, which see the stand-in, and nothing of the user's. A process reports resources that it has not returned to the driver.
 fn runs(options: &[&str], hosts: &[Host<'_>], words: &[OsString]) -> Output {
@@ -172,7 +164,7 @@ fn a_gpu_that_is_held_up_holds_up_no_signs_of_life() {
     let program = compile_c(&program("device_hosts.c"));
     let mut command = prepared(
         &[],
-        &[one("a", 1), one("b", 1)],
+        &[host("a", 1), host("b", 1)],
         &[program.into(), "streams".into()],
     );
     command

@@ -43,8 +43,7 @@ fn conformance(scenario: &str, extension: &str) -> Vec<OsString> {
 /// The conformance programs print their line of success, on every PE.
 #[track_caller]
 fn conforms(scenario: &str, extension: &str, language: &str, hosts: &[Host<'_>]) {
-    let output = runs(&mut mpirun(&[], hosts, &conformance(scenario, extension)));
-    output.assert_success();
+    let output = runs(&mut mpirun(&[], hosts, &conformance(scenario, extension))).succeeded();
     let n: u32 = hosts.iter().map(|host| host.pes).sum();
     // The scenarios of the model follow after a colon.
     let mut lines: Vec<&str> = output
@@ -184,8 +183,7 @@ fn one_host_needs_no_plugin() {
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", "2"]);
     command.args(conformance("ring", "c"));
     command.env("NVSHMEMRS_MPI_PLUGIN", "/nowhere");
-    let output = runs(command.env("NVSHMEM_SYMMETRIC_SIZE", "64m"));
-    output.assert_success();
+    let output = runs(command.env("NVSHMEM_SYMMETRIC_SIZE", "64m")).succeeded();
     assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
 }
 
@@ -204,8 +202,7 @@ fn own_runs(options: &[&str], hosts: &[Host<'_>], what: &str) -> Output {
 #[test]
 fn a_communicator_of_the_programs() {
     for hosts in [&[host("a", 1), host("b", 2)][..], &[host("a", 2)]] {
-        let output = own_runs(&[], hosts, "comm");
-        output.assert_success();
+        let output = own_runs(&[], hosts, "comm").succeeded();
         let n: u32 = hosts.iter().map(|host| host.pes).sum();
         let ok = output.stdout.lines().filter(|line| line.ends_with(" ok"));
         assert_eq!(ok.count(), n as usize, "{}", output.describe());
@@ -232,8 +229,7 @@ print('PE', me, 'ok', flush=True)
     let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
     let words = [python, "-c".into(), text.into()];
     for hosts in [&[host("a", 2), host("b", 1)][..], &[host("a", 2)]] {
-        let output = runs(&mut mpirun(&[], hosts, &words));
-        output.assert_success();
+        let output = runs(&mut mpirun(&[], hosts, &words)).succeeded();
         let n: u32 = hosts.iter().map(|host| host.pes).sum();
         assert_eq!(
             output.stdout.lines().count(),
@@ -292,8 +288,7 @@ fn mpi_finalize_before_finalize_is_an_error_on_every_host() {
 
 #[test]
 fn mpi_without_threads_is_refused() {
-    let output = own_runs(&[], &[host("a", 1), host("b", 1)], "single");
-    output.assert_success();
+    let output = own_runs(&[], &[host("a", 1), host("b", 1)], "single").succeeded();
     for pe in 0..2 {
         output.assert_stdout(&format!("init on PE {pe}: status 18: "));
     }
@@ -452,8 +447,7 @@ fn under_mpich() {
             command.args(&words);
         }
         command.env("NVSHMEM_SYMMETRIC_SIZE", "64m");
-        let output = run(&mut command, HANG * 10);
-        output.assert_success();
+        let output = run(&mut command, HANG * 10).succeeded();
         for pe in 0..3 {
             output.assert_stdout(&format!("{said} {pe} of 3"));
         }
@@ -463,8 +457,7 @@ fn under_mpich() {
 #[test]
 fn the_programs_signals_are_not_taken_by_threads_of_the_network() {
     let words = [compile_c(&program("signals.c")).into()];
-    let output = runs(&mut mpirun(&[], &[host("a", 1), host("b", 1)], &words));
-    output.assert_success();
+    let output = runs(&mut mpirun(&[], &[host("a", 1), host("b", 1)], &words)).succeeded();
     let taken = output.stdout.matches("took 50 signals").count();
     assert_eq!(taken, 2, "{}", output.describe());
     output.assert_stdout("thread nvshmemrs-net blocks");

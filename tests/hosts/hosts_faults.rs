@@ -83,7 +83,7 @@ fn messages_of_a_wrong_length_name_their_sender() {
     ] {
         let output = lies(what, bytes);
         let target = match what {
-            // MPI says it, and does not say of whom.
+            // MPI reports it, and does not name the PE.
             "more" => {
                 "PE 1: status 19: hearing other hosts failed: the wire to other hosts reports: MPI_Test failed"
             }
@@ -124,7 +124,7 @@ fn assert_late(output: &Output, pes: usize, words: &str) {
     assert_eq!(lines.count(), pes, "{words}\n{}", output.describe());
 }
 
-/// Whichever step of init a PE does not reach, because it has died or hangs, the other PEs name it at the time limit.
+/// If a PE does not reach a step of init, because it has died or hangs, the other PEs name it at the time limit.
 #[test]
 fn a_pe_that_does_not_come_on_in_init_is_named_on_every_host() {
     thread::scope(|scope| {
@@ -167,7 +167,7 @@ fn the_end_of_a_pe_after_all_have_met_in_finalize_is_no_error() {
     assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
 }
 
-/// Ctrl-C while the PEs wait in init, or in finalize, for one that does not come ends all of them.
+/// Ctrl-C while the PEs wait in init, or in finalize, for a PE that does not come ends all of them.
 #[test]
 fn an_interrupt_ends_the_job_in_init_and_in_finalize() {
     let running = spawn(&mut ring("sleep 1", "600"));
@@ -300,8 +300,7 @@ fn a_host_that_is_cut_off_is_named_on_both_sides() {
         return left_out("network namespaces take root and the program `ip`");
     };
     let ring = compile_c(&workspace().join("tests/conformance/ring.c"));
-    let output = run(&mut cable.mpirun(&[ring.into()]), HANG * 3);
-    output.assert_success();
+    let output = run(&mut cable.mpirun(&[ring.into()]), HANG * 3).succeeded();
     assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
 
     let file = cable.folder.path().join("said");

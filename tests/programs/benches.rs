@@ -120,8 +120,7 @@ fn kernels_in_python_are_judged_beside_their_peers() {
     assert!(said.contains("status 3"), "{said}");
     // Some sides only.
     let mut some = bench("ours-gemm,nccl-pairs");
-    let output = run(&mut some, 4 * HANG);
-    output.assert_success();
+    let output = run(&mut some, 4 * HANG).succeeded();
     output.assert_stdout("| 4096^3, us | 95.00 |");
     for other in ["import of", "Triton: ", "ours-moe", "not measured"] {
         assert!(!output.stdout.contains(other), "{}", output.stdout);
@@ -131,8 +130,7 @@ fn kernels_in_python_are_judged_beside_their_peers() {
         &format!("{programs}/torch_ops_bench.py"),
         "from rows import row\nrow('torch: op', 6.0, 'us', peer=('NCCL', 12.0))\n",
     );
-    let output = run(&mut frameworks("ours-torch"), 4 * HANG);
-    output.assert_success();
+    let output = run(&mut frameworks("ours-torch"), 4 * HANG).succeeded();
     output.assert_stdout("| torch: op, us | 6.00 | 12.00 | NCCL | 0.50 |");
     assert!(at("out/gpu-bench-frameworks.json").exists());
     let output = run(bench("").arg("--frameworks"), HANG);

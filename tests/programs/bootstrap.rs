@@ -69,8 +69,7 @@ fn without_a_launcher_a_program_is_the_only_pe() {
 
 #[test]
 fn jobs_one_after_the_other_with_other_heaps() {
-    let alone = run(job::clean(joiner()).args(["rounds", "8"]), HANG);
-    alone.assert_success();
+    let alone = run(job::clean(joiner()).args(["rounds", "8"]), HANG).succeeded();
     assert_eq!(alone.stdout, "worked PE 0 of 1\n".repeat(8));
 
     let pes = job::start(joiner(), 3, |_, command| {
@@ -158,8 +157,7 @@ fn a_real_mpirun() {
     let mut command = job::clean("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", "3"]);
     command.arg(joiner()).arg("env");
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     for pe in 0..3 {
         output.assert_stdout(&format!("worked PE {pe} of 3\n"));
     }
@@ -182,9 +180,8 @@ fn jobs_of_one_user_do_not_mix() {
     };
     let (one, two, three, four) = (ours("11"), ours("22"), theirs(33), theirs(44));
     for job in [one, two] {
-        let output = job.wait(HANG);
-        output.assert_success();
-        output
+        job.wait(HANG)
+            .succeeded()
             .assert_stdout("worked PE 0 of 2\n")
             .assert_stdout("worked PE 1 of 2\n");
     }

@@ -12,7 +12,7 @@
  *
  * Kernels are the real ones, compiled for the host (kernels/library.cpp, which is linked to this).
  *
- * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
+ * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 384 MiB). FAKE_CUDA_VERSION: of the driver
  * (default 12080). FAKE_CUDA_QUEUES, any value: streams share the GPU's queues, as many as CUDA_DEVICE_MAX_CONNECTIONS says (default 8)
  * for streams of all priorities; in a queue nothing begins before all that was put into it earlier has. FAKE_CUDA_ROOM: how many pieces
  * of work a stream takes before the caller waits (default: any number). FAKE_CUDA_BUSY, any value: making a graph ready or a
@@ -234,7 +234,7 @@ static int device_count(void) {
 
 static int reads_pages(void) { return getenv("FAKE_CUDA_READS_PAGES") != NULL; }
 
-static size_t device_memory(void) { return (size_t)setting("FAKE_CUDA_MEMORY", 256l << 20); }
+static size_t device_memory(void) { return (size_t)setting("FAKE_CUDA_MEMORY", 384l << 20); }
 
 /* Whether this thread runs a function of the host's on a stream, and whether one has called the driver. */
 static __thread int in_call;

@@ -17,9 +17,7 @@ fn faked(images: &Path, args: &[&str], settings: &[(&str, &str)]) -> Output {
         .env("NVSHMEMRS_IMAGES", images)
         .env("XDG_CACHE_HOME", images.join("no cache"))
         .envs(settings.iter().copied());
-    let output = run(&mut info, HANG);
-    output.assert_success();
-    output
+    run(&mut info, HANG).succeeded()
 }
 
 fn empty() -> tempfile::TempDir {
@@ -197,8 +195,7 @@ fn without_a_driver_there_is_one_line() {
         return left_out("this machine has a driver, so it cannot be missing");
     }
     let mut info = Command::new(bin("nvshmemrs-info"));
-    let output = run(info.env_remove("LD_LIBRARY_PATH"), HANG);
-    output.assert_success();
+    let output = run(info.env_remove("LD_LIBRARY_PATH"), HANG).succeeded();
     let told = output.stdout.lines();
     let told: Vec<&str> = told.filter(|line| line.contains("libcuda")).collect();
     assert_eq!(told.len(), 1, "{}", output.describe());
@@ -213,9 +210,7 @@ fn without_a_driver_there_is_one_line() {
 /// `nvshmemrs-info` with these variables.
 fn settings(args: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut info = Command::new(bin("nvshmemrs-info"));
-    let output = run(info.args(args).envs(variables.iter().copied()), HANG);
-    output.assert_success();
-    output
+    run(info.args(args).envs(variables.iter().copied()), HANG).succeeded()
 }
 
 const SET: [(&str, &str); 3] = [

@@ -267,8 +267,7 @@ fn compare(programs: &[(&'static str, Command)], pid: u32, seen: &Snapshot) {
     let me = std::process::id();
     let expected = text(seen, me);
     for (language, program) in programs {
-        let output = look(program, pid, me);
-        output.assert_success();
+        let output = look(program, pid, me).succeeded();
         assert_eq!(output.stdout, expected, "{language}");
     }
 }
@@ -369,8 +368,7 @@ fn the_page_is_right(pid: u32, folder: &Path) {
     fs::write(&source, program).expect("a source file");
     let cpp = job::clean(cpp(&source, folder));
     for mut program in [python, ruby, cpp] {
-        let output = run(program.stdin(Stdio::null()), HANG);
-        output.assert_success();
+        let output = run(program.stdin(Stdio::null()), HANG).succeeded();
         output.assert_stdout("PEs 0 and 2 wait in barrier on WORLD for PE 1");
     }
     // Of Rust's the compiler sees the copy in the package's documentation.
@@ -521,8 +519,7 @@ fn other_processes_and_jobs_are_refused() {
         assert!(!output.status.success(), "{}", output.describe());
         output.assert_stderr("belongs to another user: only the user who has started a job");
         let mut list = Command::new(bin("nvshmemrs-info"));
-        let output = run(&mut nobody.runs(list.arg("--jobs")), HANG);
-        output.assert_success();
+        let output = run(&mut nobody.runs(list.arg("--jobs")), HANG).succeeded();
         let start = format!("{} ", inspected.pid());
         let line = output.stdout.lines().find(|line| line.starts_with(&start));
         let hidden = line.is_some_and(|line| line.contains("(only this user and an administrator"));
@@ -536,8 +533,7 @@ fn other_processes_and_jobs_are_refused() {
 fn the_jobs_of_this_machine_are_listed_and_shown() {
     let inspected = Inspected::start(&[]);
     let mut list = Command::new(bin("nvshmemrs-info"));
-    let output = run(list.args(["--jobs", "--json"]), HANG);
-    output.assert_success();
+    let output = run(list.args(["--jobs", "--json"]), HANG).succeeded();
     let listing: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
     let jobs = listing["jobs"].as_array().expect("jobs");
     let mut own = jobs.iter().filter(|job| job["pid"] == inspected.pid());
@@ -587,8 +583,7 @@ fn a_pe_looks_into_its_own_job_and_keeps_its_place() {
         .arg(workspace().join("tests/programs/inspect/own.py"))
         .envs(variables(&python))
         .stdin(Stdio::null());
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     for pe in 0..2 {
         output.assert_stdout(&format!("PE {pe} has looked\n"));
     }

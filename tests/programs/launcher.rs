@@ -93,8 +93,7 @@ fn info(args: &[&str]) -> Output {
 #[test]
 fn many_pes_init_and_finalize() {
     let before = Leftovers::now();
-    let output = launch(64, [compile_c(&program("finalize.c"))]);
-    output.assert_success();
+    let output = launch(64, [compile_c(&program("finalize.c"))]).succeeded();
     let seen: BTreeSet<&str> = output
         .stdout
         .lines()
@@ -118,8 +117,8 @@ fn every_pe_gets_its_environment() {
     let output = run(
         &mut script(3, &["--heap", "64m", "--timeout", "2.5"], text),
         HANG,
-    );
-    output.assert_success();
+    )
+    .succeeded();
     for pe in 0..3 {
         assert_lines(&output, &output.stdout, &format!("{pe}/3 64m 2.5"), 1);
     }
@@ -136,8 +135,7 @@ fn gpus_get_as_many_queues_as_there_are_unless_the_user_says_otherwise() {
         if let Some(set) = set {
             command.env("CUDA_DEVICE_MAX_CONNECTIONS", set);
         }
-        let output = run(&mut command, HANG);
-        output.assert_success();
+        let output = run(&mut command, HANG).succeeded();
         assert_lines(&output, &output.stdout, queues, 2);
     }
 }
@@ -284,8 +282,7 @@ fn nonsense_on_the_command_line_is_refused() {
 fn tagged_lines_are_whole_and_on_their_stream() {
     let text = "i=0; while [ $i -lt 200 ]; do printf 'one'; printf 'two\\n'; i=$((i+1)); done; \
                 echo oops >&2; printf unfinished";
-    let output = run(&mut script(4, &["--tag"], text), HANG);
-    output.assert_success();
+    let output = run(&mut script(4, &["--tag"], text), HANG).succeeded();
     for pe in 0..4 {
         for (text, line, count) in [
             (&output.stdout, "onetwo", 200),
@@ -308,8 +305,7 @@ fn tagged_lines_are_whole_and_on_their_stream() {
 
 #[test]
 fn a_process_left_behind_does_not_hold_up_tagged_output() {
-    let output = run(&mut script(2, &["--tag"], "sleep 5 & echo done"), HANG);
-    output.assert_success();
+    let output = run(&mut script(2, &["--tag"], "sleep 5 & echo done"), HANG).succeeded();
     assert_lines(&output, &output.stdout, "done", 2);
 }
 
@@ -322,10 +318,8 @@ fn standard_input_goes_to_the_first_pe() {
     input.rewind().expect("a file can be rewound");
     let mut command = launcher(3, &["--tag"]);
     command.args(["sh", "-c", "cat; echo end"]).stdin(input);
-    let output = spawn(&mut command).wait(HANG);
-    output.assert_success();
-    let mut lines: Vec<&str> = output.stdout.lines().collect();
-    lines.sort_unstable();
+    let output = spawn(&mut command).wait(HANG).succeeded();
+    let lines = output.sorted_lines();
     assert_eq!(
         lines,
         ["[0] end", "[0] first", "[0] second", "[1] end", "[2] end"]
@@ -364,8 +358,7 @@ fn signals_reach_every_pe() {
         let mut job = spawn(&mut script(3, &[], &text));
         until_lines(&mut job, "ready", 3);
         job.signal(signal);
-        let output = job.wait(HANG);
-        output.assert_success();
+        let output = job.wait(HANG).succeeded();
         assert_lines(&output, &output.stdout, "got it", 3);
     }
 }
@@ -479,8 +472,7 @@ fn a_stall_is_reported_once() {
     // Long enough for a second report, if there were one.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     end_waits(&folder);
-    let output = job.wait(HANG);
-    output.assert_success();
+    let output = job.wait(HANG).succeeded();
     assert_lines(&output, &output.stderr, heading, 1);
     output
         .assert_stderr("in signal_wait")
@@ -492,8 +484,7 @@ fn no_stall_is_reported_when_turned_off() {
     let (job, _, folder) = start_waiting(2, &["--stall-after", "0"]);
     std::thread::sleep(std::time::Duration::from_millis(1500));
     end_waits(&folder);
-    let output = job.wait(HANG);
-    output.assert_success();
+    let output = job.wait(HANG).succeeded();
     assert_eq!(output.stderr, "");
 }
 
@@ -502,8 +493,7 @@ fn info_shows_a_running_job() {
     let (job, mut pids, folder) = start_waiting(3, &[]);
     pids.sort_unstable();
     for pid in [pids[0], job.pid()] {
-        let output = info(&["--json", "--job", &pid.to_string()]);
-        output.assert_success();
+        let output = info(&["--json", "--job", &pid.to_string()]).succeeded();
         let board: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
         assert_eq!(board["n_pes"], 3);
         let mut seen: Vec<u64> = board["pes"]
@@ -553,8 +543,7 @@ fn info_shows_settings_and_their_source() {
         .env("NVSHMEMRS_TIMEOUT", "7")
         .env_remove("NVSHMEM_SYMMETRIC_SIZE");
     command.env("NVSHMEMRS_UNIQUE_ID", "5ec4e7");
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     assert!(
         !output.stdout.contains("5ec4e7"),
         "the id carries a secret\n{}",

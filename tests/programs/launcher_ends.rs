@@ -16,18 +16,10 @@ fn left(grace: &str, words: &[&str]) -> Output {
     run(&mut command, HANG)
 }
 
-/// The launcher's own lines.
-fn closing(output: &Output) -> Vec<&str> {
-    let lines = output.stderr.lines();
-    lines
-        .filter_map(|line| line.strip_prefix("nvshmemrs-run: "))
-        .collect()
-}
-
 /// The line about PE 1, which begins and ends so.
 #[track_caller]
 fn assert_line(output: &Output, start: &str, end: &str) {
-    let lines = closing(output);
+    let lines = output.launcher_lines();
     let found = lines.iter().any(|line| {
         // PE 0 or PE 2 was the first to notice.
         let line = line.replace("because PE 2 had", "because PE 0 had");
@@ -71,7 +63,8 @@ fn a_pe_that_executes_another_program_is_told_as_such() {
         let how = format!("left the job by executing another program ('{name}'), {place}; {end}");
         assert_line(&output, "before that, PE 1 (pid ", &how);
         // The first line says whose status the job has.
-        let first = closing(&output)
+        let first = output
+            .launcher_lines()
             .into_iter()
             .find(|line| line.contains(", host "));
         let first = first.expect("the line of the PE that failed");
@@ -128,7 +121,7 @@ fn a_pe_that_leaves_its_job_in_order_to_end_is_told_like_any_other() {
         "PE 1 (pid ",
         "exited with status 7 outside of nvshmemrs' waits",
     );
-    let lines = closing(&output);
+    let lines = output.launcher_lines();
     for other in ["  PE 0 (pid ", "  PE 2 (pid "] {
         let told = lines.iter().any(|line| line.starts_with(other));
         assert!(told, "{other}: {}", output.describe());
@@ -202,7 +195,7 @@ fn assert_nothing_left(name: &str, command: &mut Command, n_pes: u32, why: &str)
     let output = run(command, HANG);
     let left = orphans(name);
     output.assert_code(125);
-    let lines = closing(&output);
+    let lines = output.launcher_lines();
     let [line] = lines[..] else {
         panic!("not one line\n{}", output.describe());
     };

@@ -55,8 +55,7 @@ fn touch(file: &Path) {
 fn lines_of_several_pes_never_mix() {
     let text = "i=0; while [ $i -lt 200 ]; do \
                 printf $NVSHMEMRS_PE; printf ' '; printf 'ok\n'; printf err >&2; echo or >&2; i=$((i+1)); done";
-    let output = run(&mut script(4, &[], text, "sh"), HANG);
-    output.assert_success();
+    let output = run(&mut script(4, &[], text, "sh"), HANG).succeeded();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for line in output.stdout.lines() {
         *counts.entry(line).or_default() += 1;
@@ -80,8 +79,7 @@ fn tracebacks_of_several_pes_stay_whole() {
                 sys.stderr.write(line); time.sleep(0.001)\n\
                 print('end of', os.environ['NVSHMEMRS_PE'], file=sys.stderr)";
     let whole = |_| {
-        let output = run(&mut python(4, text), HANG);
-        output.assert_success();
+        let output = run(&mut python(4, text), HANG).succeeded();
         let blocks: Vec<&str> = output.stderr.split("Traceback (most").skip(1).collect();
         assert_eq!(blocks.len(), 4, "{}", output.describe());
         let is_whole = |block: &&str| {
@@ -102,8 +100,7 @@ fn tracebacks_of_several_pes_stay_whole() {
 fn both_streams_in_one_place_keep_their_order() {
     let text = "i=0; while [ $i -lt 100 ]; do echo $NVSHMEMRS_PE $i out; echo $NVSHMEMRS_PE $i err >&2; i=$((i+1)); done";
     let command = script(3, &[], text, "sh");
-    let output = run(&mut shell("\"$@\" 2>&1", &command), HANG);
-    output.assert_success();
+    let output = run(&mut shell("\"$@\" 2>&1", &command), HANG).succeeded();
     for pe in 0..3 {
         let start = format!("{pe} ");
         let lines = output
@@ -119,8 +116,7 @@ fn both_streams_in_one_place_keep_their_order() {
 fn every_line_of_many_comes_and_in_order() {
     let command = script(4, &["--tag"], "seq 100000", "sh");
     // The reader is slow at first.
-    let output = run(&mut shell("\"$@\" | (sleep 0.5; cat)", &command), HANG);
-    output.assert_success();
+    let output = run(&mut shell("\"$@\" | (sleep 0.5; cat)", &command), HANG).succeeded();
     for pe in 0..4 {
         let start = format!("[{pe}] ");
         let lines = output
@@ -139,8 +135,7 @@ fn what_a_killed_pe_has_printed_is_there() {
     let text = "echo whole; printf begun; [ $NVSHMEMRS_PE = 1 ] && kill -9 $$; sleep 600";
     let output = run(&mut script(3, &["--grace", "0.1"], text, "sh"), HANG);
     output.assert_code(137);
-    let mut lines: Vec<&str> = output.stdout.lines().collect();
-    lines.sort_unstable();
+    let lines = output.sorted_lines();
     assert_eq!(
         lines,
         ["begun", "begun", "begun", "whole", "whole", "whole"],
@@ -159,8 +154,7 @@ fn a_last_line_without_end_comes_when_its_pe_ends() {
     let mut job = spawn(&mut script(2, &[], text, &go.to_string_lossy()));
     until(&mut job, "last\n");
     touch(&go);
-    let output = job.wait(HANG);
-    output.assert_success();
+    let output = job.wait(HANG).succeeded();
     assert_eq!(output.stdout, "last\nother\n");
     let left = fs::read_to_string(folder.path().join("go.pid")).expect("a process");
     run(Command::new("kill").arg(left.trim()), HANG).assert_success();

@@ -11,14 +11,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The launcher's own lines.
-fn own(output: &Output) -> Vec<&str> {
-    let lines = output.stderr.lines();
-    lines
-        .filter_map(|line| line.strip_prefix("nvshmemrs-run: "))
-        .collect()
-}
-
 const MISSPELT: &str = "a setting that nothing reads is in the environment: NVSHMEMRS_TIMOUT (did you mean NVSHMEMRS_TIMEOUT?)";
 
 #[test]
@@ -30,8 +22,8 @@ fn a_misspelt_setting_is_named_once_before_the_pes_start() {
             .env("NVSHMEMRS_TIMOUT", "5")
             .env("NVSHMEM_NVTX", "off"),
         HANG,
-    );
-    output.assert_success();
+    )
+    .succeeded();
     let expected = format!("nvshmemrs-run: {MISSPELT}\nstarted\nstarted\nstarted\n");
     assert_eq!(output.stderr, expected);
 
@@ -39,7 +31,7 @@ fn a_misspelt_setting_is_named_once_before_the_pes_start() {
     let output = run(&mut command, HANG);
     let what = "settings that nothing reads are in the environment: \
                 NVSHMEMRS_TIMOUT (did you mean NVSHMEMRS_TIMEOUT?), NVSHMEM_PURPLE_ELEPHANT";
-    assert_eq!(own(&output), [what], "{}", output.describe());
+    assert_eq!(output.launcher_lines(), [what], "{}", output.describe());
 }
 
 #[test]
@@ -54,8 +46,7 @@ fn the_library_names_a_misspelt_setting_if_it_is_asked_to() {
         command
             .env_remove("NVSHMEM_DEBUG")
             .envs(level.map(|level| ("NVSHMEM_DEBUG", level)));
-        let output = run(&mut command, HANG);
-        output.assert_success();
+        let output = run(&mut command, HANG).succeeded();
         let lines = output
             .stderr
             .lines()
@@ -151,13 +142,16 @@ fn a_job_that_ends_without_finalize_is_told() {
     };
     for (n_pes, who) in [(1, "PE 0"), (3, "all 3 PEs")] {
         for program in [&silent, &execs] {
-            let output = run(launcher(n_pes, &[]).arg(program), HANG);
-            output.assert_success();
-            assert_eq!(own(&output), [line(who)], "{}", output.describe());
+            let output = run(launcher(n_pes, &[]).arg(program), HANG).succeeded();
+            assert_eq!(
+                output.launcher_lines(),
+                [line(who)],
+                "{}",
+                output.describe()
+            );
         }
-        let output = run(launcher(n_pes, &["--check"]).arg(&silent), HANG);
-        output.assert_success();
-        let lines = own(&output);
+        let output = run(launcher(n_pes, &["--check"]).arg(&silent), HANG).succeeded();
+        let lines = output.launcher_lines();
         assert_eq!(lines[0], line(who), "{}", output.describe());
         assert!(
             lines.len() == 2 && lines[1].starts_with("the checker found"),
@@ -168,7 +162,12 @@ fn a_job_that_ends_without_finalize_is_told() {
     let mut command = launcher(2, &[]);
     command.args(["sh", "-c", "\"$0\"; true"]).arg(&silent);
     let output = run(&mut command, HANG);
-    assert_eq!(own(&output), [line("all 2 PEs")], "{}", output.describe());
+    assert_eq!(
+        output.launcher_lines(),
+        [line("all 2 PEs")],
+        "{}",
+        output.describe()
+    );
 }
 
 #[test]
@@ -180,8 +179,7 @@ fn a_job_that_owes_no_finalize_is_silent() {
     let finalize = compile_c(&program("finalize.c"));
     for command in [Path::new("true"), &again, &finalize] {
         for n_pes in [1, 3] {
-            let output = run(launcher(n_pes, &[]).arg(command), HANG);
-            output.assert_success();
+            let output = run(launcher(n_pes, &[]).arg(command), HANG).succeeded();
             assert_eq!(output.stderr, "", "{}", output.describe());
         }
     }
@@ -203,10 +201,8 @@ fn np_means_n() {
         command
             .args(words)
             .args(["--tag", "sh", "-c", "echo $0 of $NVSHMEMRS_N_PES", "-np"]);
-        let output = run(&mut command, HANG);
-        output.assert_success();
-        let mut lines: Vec<&str> = output.stdout.lines().collect();
-        lines.sort_unstable();
+        let output = run(&mut command, HANG).succeeded();
+        let lines = output.sorted_lines();
         assert_eq!(lines, ["[0] -np of 3", "[1] -np of 3", "[2] -np of 3"]);
     }
 }
@@ -220,8 +216,7 @@ const TOOLS: [&str; 4] = [
 
 /// A tool's output when it is called with these words.
 fn said(tool: &str, words: &[&str]) -> String {
-    let output = run(Command::new(bin(tool)).args(words), HANG);
-    output.assert_success();
+    let output = run(Command::new(bin(tool)).args(words), HANG).succeeded();
     assert_eq!(output.stderr, "");
     output.stdout
 }
@@ -321,9 +316,8 @@ fn own_cpus() -> String {
 fn assert_not_bound(output: &Output, n_pes: usize, cpus: &str, why: &str) {
     output.assert_success();
     let said = format!("PEs are not bound: {why}");
-    assert_eq!(own(output), [said], "{}", output.describe());
-    let mut lines: Vec<&str> = output.stdout.lines().collect();
-    lines.sort_unstable();
+    assert_eq!(output.launcher_lines(), [said], "{}", output.describe());
+    let lines = output.sorted_lines();
     let expected: Vec<String> = (0..n_pes).map(|pe| format!("{pe} {cpus}")).collect();
     assert_eq!(lines, expected, "{}", output.describe());
 }

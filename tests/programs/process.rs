@@ -34,8 +34,7 @@ fn blocked_and_ignored_signals_of_the_launcher_are_not_those_of_pes() {
     ];
     let mut command = started_with(&words, 2);
     command.args(["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]);
-    let output = run(&mut command, HANG);
-    output.assert_success();
+    let output = run(&mut command, HANG).succeeded();
     // The machine that runs the tests may ignore others.
     let touched = [
         Signal::CHILD,
@@ -77,8 +76,7 @@ fn a_launcher_that_was_started_with_blocked_signals_takes_them() {
 #[test]
 fn threads_of_the_library_block_all_signals_but_those_of_faults() {
     let mut command = launcher(2, &["--check"]);
-    let output = run(command.arg(compile_c(&program("signals.c"))), HANG);
-    output.assert_success();
+    let output = run(command.arg(compile_c(&program("signals.c"))), HANG).succeeded();
     assert_eq!(output.stdout.matches("took 50 signals").count(), 2);
     let lines = output
         .stdout
@@ -114,8 +112,7 @@ fn files_of_a_program_that_closes_all_descriptors_are_not_touched() {
         let folder = tempfile::TempDir::new().expect("a folder");
         let mut command = launcher(n_pes, &[]);
         command.arg(&program).arg("closes").arg(folder.path());
-        let output = run(&mut command, HANG);
-        output.assert_success();
+        let output = run(&mut command, HANG).succeeded();
         let n = n_pes as usize;
         let stdout = &output.stdout;
         assert_eq!(
@@ -143,8 +140,7 @@ fn a_pe_that_has_finalized_is_not_told_to_have_missed_it() {
             left_out("becoming another user and changing the root take root");
             break;
         }
-        let output = run(launcher(2, &[]).arg(&program).arg(word), HANG);
-        output.assert_success();
+        let output = run(launcher(2, &[]).arg(&program).arg(word), HANG).succeeded();
         assert_eq!(output.stderr, "", "{word}\n{}", output.describe());
     }
 }

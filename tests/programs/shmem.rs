@@ -308,8 +308,7 @@ fn a_header_of_another_version_is_named_beside_the_libraries() {
         ));
         let mut returns = launcher(1, &[]);
         returns.arg(&program).env("NVSHMEMRS_ON_ERROR", "return");
-        let output = run(&mut returns, HANG);
-        output.assert_success();
+        let output = run(&mut returns, HANG).succeeded();
         output.assert_stderr(&format!("nvshmemrs: {standard}_init at "));
         output.assert_stderr(&format!(
             "with a {standard}.h of ABI version 77, and runs with a {name} of ABI version "
@@ -347,8 +346,7 @@ fn a_failed_call_is_logged_by_the_name_that_was_called() {
             .args([program.as_os_str(), "pe".as_ref()])
             .env("NVSHMEMRS_ON_ERROR", "return")
             .env("NVSHMEM_DEBUG", "WARN");
-        let output = run(&mut command, HANG);
-        output.assert_success();
+        let output = run(&mut command, HANG).succeeded();
         output.assert_stderr("] shmem_long_put at ");
         output.assert_stderr(" failed with status 12 (reported once): argument `pe` is PE 2");
     }
@@ -372,8 +370,7 @@ fn finalize_tells_that_the_checker_has_found_something() {
 #[test]
 fn global_exit_ends_all_processes_whatever_they_do() {
     SHMEM.global_exit_ends_all();
-    let output = SHMEM.misuse("global_exit 0", 3);
-    output.assert_success();
+    let output = SHMEM.misuse("global_exit 0", 3).succeeded();
     assert_eq!(output.stderr, "", "{}", output.describe());
 }
 

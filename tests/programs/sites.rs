@@ -19,9 +19,7 @@ fn listed(program: &Path) -> Output {
 #[track_caller]
 fn listed_by(mut command: Command) -> Output {
     command.env("NVSHMEMRS_TRACK", "1").current_dir(workspace());
-    let output = run(&mut command, HANG);
-    output.assert_success();
-    output
+    run(&mut command, HANG).succeeded()
 }
 
 /// "malloc at tests/programs/sites.c:29 (make)": the line of a source that ends with a mark.
@@ -135,26 +133,22 @@ fn lines_in_cxx_are_those_of_the_program_and_not_of_the_layer() {
 
 #[test]
 fn lines_in_fortran() {
-    let source = program("sites.f90");
-    for optimised in ["-O0", "-O2"] {
-        let name = format!("sites-f90{optimised}");
-        let program = compile_as(&source, &name, &[optimised]);
-        let sites = [
-            site("malloc", &source, "make", "make"),
-            site("calloc", &source, "main", "sites"),
-        ];
-        assert_names(&program, &sites);
-    }
+    assert_names_fortran("sites", "malloc");
 }
 
 #[test]
 fn lines_in_fortran_are_those_of_the_program_and_not_of_the_layer() {
-    let source = program("sites_typed.f90");
+    assert_names_fortran("sites_typed", "calloc");
+}
+
+/// A program with a call in its subroutine `make` and one in itself.
+#[track_caller]
+fn assert_names_fortran(stem: &str, inside: &str) {
+    let source = program(&format!("{stem}.f90"));
     for optimised in ["-O0", "-O2"] {
-        let name = format!("sites-typed-f90{optimised}");
-        let program = compile_as(&source, &name, &[optimised]);
+        let program = compile_as(&source, &format!("{stem}-f90{optimised}"), &[optimised]);
         let sites = [
-            site("calloc", &source, "make", "make"),
+            site(inside, &source, "make", "make"),
             site("calloc", &source, "main", "sites"),
         ];
         assert_names(&program, &sites);

@@ -105,8 +105,7 @@ fn assert_site(call: &Value, what: &str) {
 #[test]
 fn each_call_has_its_times_its_line_and_its_peer() {
     let (folder, path) = place();
-    let output = job(&path, "");
-    output.assert_success();
+    let output = job(&path, "").succeeded();
     assert_eq!(output.stderr, "");
     let seen = Timeline::read(&path);
 
@@ -193,8 +192,7 @@ fn nvshmemrs_info_merges_what_was_left() {
 #[test]
 fn a_timeline_that_cannot_be_written_does_not_end_the_job() {
     let (folder, _) = place();
-    let output = job(&folder.path().join("missing/t.json"), "");
-    output.assert_success();
+    let output = job(&folder.path().join("missing/t.json"), "").succeeded();
     let lines: Vec<&str> = output.stderr.lines().collect();
     assert!(
         matches!(lines[..], [line] if line.contains("No such file") && line.contains("goes on without a trace")),
@@ -203,8 +201,7 @@ fn a_timeline_that_cannot_be_written_does_not_end_the_job() {
     // The parts can be written, but the file cannot.
     let path = folder.path().join("a_folder");
     fs::create_dir_all(path.join("full")).expect("a folder");
-    let output = job(&path, "");
-    output.assert_success();
+    let output = job(&path, "").succeeded();
     let lines: Vec<&str> = output.stderr.lines().collect();
     let right = |line: &str| line.contains("cannot write") && line.contains("--merge-trace");
     assert!(matches!(lines[..], [line] if right(line)), "{output:?}");
@@ -239,8 +236,7 @@ fn a_full_disk_does_not_end_the_job() {
         return;
     }
     let disk = SmallDisk::new();
-    let output = job(&disk.0.path().join("t.json"), "many");
-    output.assert_success();
+    let output = job(&disk.0.path().join("t.json"), "many").succeeded();
     let lines: Vec<&str> = output.stderr.lines().collect();
     let right = |line: &str| line.contains("cannot write") && line.contains("No space left");
     assert!(matches!(lines[..], [line] if right(line)), "{output:?}");

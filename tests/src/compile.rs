@@ -77,8 +77,8 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
         compile.current_dir(objects.path());
         let mut inputs = named(&linker);
         inputs.extend(compile_and_list(compile, source, &[]));
-        for entry in fs::read_dir(objects.path()).expect("cannot list what was compiled") {
-            let object = entry.expect("cannot list what was compiled").path();
+        for entry in fs::read_dir(objects.path()).expect("cannot list the object files") {
+            let object = entry.expect("cannot list the object files").path();
             if object.extension() == Some(OsStr::new("o")) {
                 linker.arg(object);
             }
@@ -197,7 +197,7 @@ fn is_fortran(source: &Path) -> bool {
     matches!(extension, Some("f90" | "F90"))
 }
 
-/// The folder with the sources of the Fortran modules, into which the generator has written those that are not committed.
+/// The folder with the sources of the Fortran modules, with the uncommitted ones from the generator.
 #[track_caller]
 pub fn fortran_sources() -> PathBuf {
     static WRITTEN: Once = Once::new();

@@ -105,5 +105,5 @@ fn compile(source: &str, name: &str, folder: &Path, options: &[&str]) {
     let last = ["-lfakekernels", "-Wl,-rpath,$ORIGIN", "-pthread"].map(OsString::from);
     let kept = programs().join(format!("stand-in{}-{name}", options.concat()));
     let library = compile_to(compiler, &kept, &last);
-    fs::copy(library, folder.join(name)).expect("cannot copy what was compiled");
+    fs::copy(library, folder.join(name)).expect("cannot copy the compiled library");
 }

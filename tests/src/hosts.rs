@@ -17,7 +17,7 @@ pub struct Host<'a> {
 }
 
 /// A host with nothing of its own.
-pub fn host(name: &str, pes: u32) -> Host<'_> {
+pub const fn host(name: &str, pes: u32) -> Host<'_> {
     Host {
         name,
         pes,

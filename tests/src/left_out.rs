@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::thread;
 
-/// Adds the running test, and why it could not run, to the list of those that were left out, which `cargo xtask test` shows.
+/// Adds the running test, and why it could not run, to the list of left-out tests, which `cargo xtask test` shows.
 pub fn left_out(why: &str) {
     println!("left out: {why}");
     let Some(list) = env::var_os("TESTS_LEFT_OUT") else {

@@ -15,7 +15,7 @@ pub const UID: u32 = 65534;
 pub struct Nobody(TempDir);
 
 impl Nobody {
-    /// None where this process may not act as another user: only root may. The test is then one that was left out, and is put down as
+    /// None where this process may not act as another user: only root may. The test is then left out, and is recorded as
     /// such for `cargo xtask test`.
     pub fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {

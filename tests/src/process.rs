@@ -55,6 +55,13 @@ impl Output {
         self.assert_code(0)
     }
 
+    /// The output of a process that succeeded; panics as [`assert_success`](Output::assert_success).
+    #[track_caller]
+    pub fn succeeded(self) -> Self {
+        self.assert_success();
+        self
+    }
+
     /// Panics unless standard output contains the text.
     #[track_caller]
     pub fn assert_stdout(&self, text: &str) -> &Self {
@@ -75,6 +82,21 @@ impl Output {
             self.describe()
         );
         self
+    }
+
+    /// The lines of standard output, sorted.
+    pub fn sorted_lines(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.stdout.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// The lines of `nvshmemrs-run` itself on standard error.
+    pub fn launcher_lines(&self) -> Vec<&str> {
+        let lines = self.stderr.lines();
+        lines
+            .filter_map(|line| line.strip_prefix("nvshmemrs-run: "))
+            .collect()
     }
 
     /// Everything about it, for a test that fails.

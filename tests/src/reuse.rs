@@ -37,17 +37,17 @@ pub(crate) fn kept(
     let inputs = make(&unfinished);
     let mut text = format!("{:016x}\n", hash(command.as_bytes()));
     for input in inputs {
-        let contents = fs::read(&input).expect("cannot read what a compiler has read");
+        let contents = fs::read(&input).expect("cannot read a compiler's input");
         text += &format!("{:016x} {}\n", hash(&contents), input.display());
     }
     // Without a record the file is written again.
     if let Err(error) = fs::remove_file(&record) {
         assert_eq!(error.kind(), io::ErrorKind::NotFound, "{error}");
     }
-    fs::rename(&unfinished, result).expect("cannot move what was compiled");
+    fs::rename(&unfinished, result).expect("cannot move the compiled program");
     let written = work.path().join("record");
-    fs::write(&written, text).expect("cannot write down what was compiled");
-    fs::rename(&written, &record).expect("cannot move what was written down");
+    fs::write(&written, text).expect("cannot write the record of a compilation");
+    fs::rename(&written, &record).expect("cannot move the record of a compilation");
     result.into()
 }
 

@@ -1,7 +1,7 @@
 //! The fuzz targets in `fuzz/`, two at a time.
 //!
 //! The folder has cargo-fuzz's layout, but neither cargo-fuzz nor the nightly compiler is needed: the stable compiler has the
-//! sanitizer and the coverage pass, and the flags here are those that cargo-fuzz passes to rustc. Inputs that reach new code are
+//! sanitizer and the coverage pass, and the flags here are the flags of cargo-fuzz for rustc. Inputs that reach new code are
 //! kept in the build folder, so that the next run continues from there; a small set of them is in `fuzz/corpus`, and inputs that
 //! once crashed a target are in `fuzz/regressions`. Both are tried first.
 

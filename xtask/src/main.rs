@@ -41,7 +41,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Bring what a command needs, and nothing that is there already
+    /// Install the missing requirements of a command
     Setup {
         /// The command to prepare for
         #[arg(long = "for", value_enum, default_value = "test")]
@@ -65,7 +65,7 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Run the conformance programs of all languages, and write what ran into docs/languages.md
+    /// Run the conformance programs of all languages, and write their results into docs/languages.md
     Languages,
     /// Compile the GPU kernels for every architecture that is shipped; needs no GPU
     Images,
@@ -81,7 +81,7 @@ enum Command {
     Wheel(wheel::Args),
     /// Make `dist/`, which runs on GPU nodes without Rust
     Bundle(bundle::Args),
-    /// Install libraries, headers, tools and what build systems look for, below a folder
+    /// Install libraries, headers, tools and files for build systems, below a folder
     Install(install::Args),
     /// Build the documentation site in `target/site`; its search works without a network
     Site,

@@ -206,7 +206,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         );
     }
     String::from_utf8(output.stdout)
-        .with_context(|| format!("{} printed what is not UTF-8", name(command)))
+        .with_context(|| format!("the output of {} is not UTF-8", name(command)))
 }
 
 /// Runs `command` and returns its output and status.

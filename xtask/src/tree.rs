@@ -12,7 +12,7 @@ use std::process::Command;
 pub(crate) struct Tree {
     /// The root of the workspace.
     pub(crate) root: PathBuf,
-    /// Where cargo puts what it builds.
+    /// Cargo's build folder.
     target: PathBuf,
 }
 
@@ -64,7 +64,7 @@ impl Tree {
         self.target.join("site")
     }
 
-    /// A folder below the build folder for what the xtask itself makes.
+    /// A folder below the build folder for the files that the xtask itself makes.
     pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
         let folder = self.target.join("xtask").join(name);
         std::fs::create_dir_all(&folder)
@@ -119,7 +119,7 @@ impl Tree {
         command
     }
 
-    /// Cargo, with what the tests need to know in its environment.
+    /// Cargo, with the variables of the tests in its environment.
     pub(crate) fn cargo(&self) -> Command {
         self.with_contract(self.command(cargo()))
     }

@@ -1,4 +1,4 @@
-/* What C pays for the same calls; bench/put.f90 takes the time. */
+/* The same calls in C; bench/put.f90 takes the time. */
 #include "nvshmemrs.h"
 
 int32_t c_puts(nvshmemrs_runtime_t rt, void *dest, const void *source, uint64_t bytes, int32_t pe, int64_t times)

@@ -1,4 +1,4 @@
-! What a put costs in Fortran, and in C in the same process. The two take turns in short batches, and the fastest batch of
+! The cost of a put in Fortran, and in C in the same process. The two take turns in short batches, and the fastest batch of
 ! each counts, so that other programs on the machine disturb both alike.
 !
 !     make -C bindings/fortran bench

@@ -76,7 +76,7 @@ fn difference(found: Option<&str>, wanted: &str) -> String {
         .take_while(|(a, b)| a == b)
         .count();
     format!(
-        "differs from what its source gives, first in line {}",
+        "differs from the output for its source, first in line {}",
         same + 1
     )
 }

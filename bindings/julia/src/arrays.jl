@@ -1,6 +1,6 @@
 # Arrays on the symmetric heap. Operations take them and their views.
 
-"A block of the symmetric heap: who holds it keeps the memory. Its finalizer records a release and never waits."
+"A block of the symmetric heap: its holder keeps the memory. Its finalizer records a release and never waits."
 mutable struct Allocation
     job::Job
     address::Ptr{Cvoid}
@@ -29,7 +29,7 @@ Collective over the job with the same type and size; includes a barrier. OpenSHM
 deserializing makes has the same type, in private memory.
 
 [`free!`](@ref) frees it, which is collective. An array that is dropped is only recorded as
-released by the garbage collector; the next collective allocation frees what all PEs have
+released by the garbage collector; the next collective allocation frees arrays that all PEs have
 released.
 
 Errors: MISMATCH naming the PE whose size differs; OUT\\_OF\\_MEMORY with requested, free, largest
@@ -150,7 +150,7 @@ Base.reinterpret(::Type{T}, x::SymmetricArray{T, N}) where {T, N} = x
 @noinline not_plain(T) = ArgumentError("the element type is $T; it must be a plain type (`isbitstype`)")
 
 """
-The bytes of an array of `dims` elements of type `T`, and `nothing` or what is wrong. Impossible sizes
+The bytes of an array of `dims` elements of type `T`, and `nothing` or an exception. Impossible sizes
 go to the library, which tells every PE.
 """
 function bytes_of(T, dims)
@@ -160,7 +160,7 @@ function bytes_of(T, dims)
     return Csize_t(min(prod(big.(dims)) * sizeof(T), typemax(Int))), nothing
 end
 
-"Extents as `Int`s. What no `Int` holds is too large for any heap, or negative, and stays so."
+"Extents as `Int`s. A number that no `Int` holds is too large for any heap, or negative, and stays so."
 extents(dims) = map(n -> n > typemax(Int) ? typemax(Int) : n < typemin(Int) ? typemin(Int) : Int(n), dims)
 
 "Tells the other PEs that this one cannot take part in an allocation: it has no place for the address."

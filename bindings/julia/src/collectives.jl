@@ -35,7 +35,7 @@ function sync(team::Team = TEAM_WORLD; stream = nothing)
     return check(@blocking FFI.nvshmemrs_sync(handle, team.handle))
 end
 
-"What is wrong with the arrays of a collective: `nothing`, or an exception."
+"The exception for wrong arrays of a collective, or `nothing`."
 function problem(dest, source, wanted_dest, wanted_source)
     wrong = types_problem(dest, source)
     wrong === nothing || return wrong
@@ -141,7 +141,7 @@ for (name, call, shape, text) in (
         collect!(dest, source; team = TEAM_WORLD, stream)
 
     As [`fcollect!`](@ref), but the sizes of the sources may differ between members. `dest` must have room for all of
-    them; what lies behind them stays. The library knows the end of the array that `dest` is in, not that of a view.
+    them; elements behind them stay. The library knows the end of the array that `dest` is in, not that of a view.
 
     Collective over `team` with the same symmetric address `dest`; may be queued on a stream. OpenSHMEM 1.5 section 9.9.8
     (`shmem_collect`). Completion and errors: as [`broadcast!`](@ref).
@@ -344,7 +344,7 @@ function reduced(call::F, op, dest, source, wanted_source, team, stream) where {
     end
 end
 
-"The library's numbers of an element type and of a reduction, and `nothing` or what is wrong with one of them."
+"The library's numbers of an element type and of a reduction, and `nothing` or the exception for one of them."
 function terms(op, T)
     try
         return dtype(T), reduction(op), nothing

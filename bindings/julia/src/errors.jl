@@ -39,7 +39,7 @@ end
 Base.show(io::IO, problem::NVSHMEMError) = print(io, "NVSHMEMError(", status_name(problem.status), "): ", problem.text)
 Base.showerror(io::IO, problem::NVSHMEMError) = show(io, problem)
 
-"What the low layer's functions are called here, where that is not their own name behind `NVSHMEMRS.`."
+"The names of the low layer's functions here, where they are not their own names behind `NVSHMEMRS.`."
 const OWN_NAMES = Dict(
     "malloc" => "SymmetricArray",
     "calloc" => "NVSHMEMRS.zeros",
@@ -54,17 +54,17 @@ function own_name(written)
     return string('`', get(OWN_NAMES, name, string("NVSHMEMRS.", name)), "()`")
 end
 
-"What the library says of the last call of this thread that failed, with the names of `NVSHMEMRS.FFI`."
+"The library's text for the last failed call of this thread, with the names of `NVSHMEMRS.FFI`."
 last_error() = unsafe_string(FFI.nvshmemrs_last_error_in(FFI.Language.JULIA))
 
 @noinline function fail(status)
     throw(NVSHMEMError(status, replace(last_error(), r"`FFI\.nvshmemrs_\w+\(\)`" => own_name)))
 end
 
-"Throws what the library says unless `status` is success."
+"Throws the library's error unless `status` is success."
 @inline check(status::Int32) = status == FFI.Status.SUCCESS ? nothing : fail(status)
 
-"What a function of the library with one output of type `T`, its last argument, gives."
+"The result of a function of the library with one output of type `T`, its last argument."
 @inline function answer(::Type{T}, call::F, arguments...) where {T, F}
     out = Ref{T}()
     check(call(arguments..., out))
@@ -86,7 +86,7 @@ end
     return NVSHMEMError(status, "argument `$name` is $value; it must be a number of 32 bits")
 end
 
-"As [`number`](@ref) for the arguments of a collective: integers, and `nothing` or what is wrong with one of them."
+"As [`number`](@ref) for the arguments of a collective: integers, and `nothing` or the exception for one of them."
 function numbers(name, values::Integer...)
     small = map(value -> value % Int32, values)
     for (value, kept) in zip(values, small)
@@ -95,7 +95,7 @@ function numbers(name, values::Integer...)
     return small, nothing
 end
 
-"What a call comes to that is only queued, or for which somebody's arguments are wrong."
+"The result of a call that is only queued, or for which some PE's arguments are wrong."
 const OF_ARGUMENTS = (Status.SUCCESS, Status.INVALID_VALUE, Status.NOT_SYMMETRIC, Status.OUT_OF_BOUNDS, Status.PE_RANGE,
                       Status.MISMATCH, Status.PEER_ARGUMENT, Status.BAD_FREE)
 

@@ -379,7 +379,7 @@ declares the same struct."
 struct DeviceState
     "\"nvsh\" in ASCII, the first letter lowest."
     magic::UInt32
-    "The layout of this struct, and of what it refers to."
+    "The layout of this struct, and of the tables that it refers to."
     version::UInt32
     "This PE's number."
     my_pe::Int32
@@ -393,7 +393,7 @@ struct DeviceState
     abort::UInt64
     "For the library's own kernels."
     error::UInt64
-    "The address of the table of teams, and of what belongs to it."
+    "The address of the table of teams, and of the areas beside it."
     job::UInt64
     "Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they
     reach."
@@ -2155,7 +2155,7 @@ const pointer_collect = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_collect(runtime, team, dest, source, bytes)
 
-Puts together what every member brings, `bytes` bytes that may differ between members, in
+Puts together the data of every member, `bytes` bytes that may differ between members, in
 team order, in `dest` on every member, which has room for the sum. `source` and `dest` must
 not overlap.
 
@@ -2537,12 +2537,12 @@ const pointer_device_algorithm = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_device_algorithm(runtime, algorithm, blocks, threads, chunk)
 
 Sets one algorithm for all collectives on GPU memory that this process starts from now on,
-whatever their size, in place of the tuned choice: for programs that measure, such as
-`nvshmemrs-perf --tune`. `blocks`, 1 to 128: the maximum number of blocks of a kernel.
-`threads`, a multiple of 32 up to 512: the threads of a block that move data. `chunk`: the
-size in bytes, a multiple of 128 from 1024 to 4194304, of the chunks in which `reduce` and
-`broadcast` send with the direct algorithm; 0: not in chunks. With NVSHMEMRS\\_ALGORITHM\\_TUNED
-the sizes are 0, and the tuned choice applies again. Results have the same bits in any case.
+of any size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-
+perf --tune`. `blocks`, 1 to 128: the maximum number of blocks of a kernel. `threads`, a
+multiple of 32 up to 512: the threads of a block that move data. `chunk`: the size in bytes,
+a multiple of 128 from 1024 to 4194304, of the chunks in which `reduce` and `broadcast` send
+with the direct algorithm; 0: not in chunks. With NVSHMEMRS\\_ALGORITHM\\_TUNED the sizes are 0,
+and the tuned choice applies again. Results have the same bits in any case.
 
 Local. All PEs must have made the same call before they start a collective; otherwise the
 collective would deadlock. A collective that does not fit in a team's staging memory, or
@@ -3281,7 +3281,7 @@ const pointer_wait_until = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_wait_until(runtime, ivar, cmp, value, dtype)
 
 Waits until this PE's copy of the element at the symmetric address `ivar` compares to the
-one at `value` as `cmp` says. What was put before the value that does is visible on return.
+one at `value` as `cmp` says. Data put before that value is visible on return.
 
 Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
 `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to
@@ -3310,8 +3310,7 @@ const pointer_test = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_test(runtime, ivar, cmp, value, dtype, result)
 
 Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at
-`value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible on
-return.
+`value` as `cmp` says: gives 1 or 0. Data put before that value is visible on return.
 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar`
@@ -3338,8 +3337,8 @@ const pointer_wait_until_all = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_wait_until_all(runtime, ivars, count, status, cmp, value, dtype)
 
 Waits until each of the `count` elements at the symmetric address `ivars` of this PE has
-compared to the one at `value` as `cmp` says. What was put before the values that do is
-visible on return. If there is no element to wait for, it returns at once.
+compared to the one at `value` as `cmp` says. Data put before these values is visible on
+return. If there is no element to wait for, it returns at once.
 
 Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
 `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to
@@ -3370,10 +3369,10 @@ const pointer_wait_until_any = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_wait_until_any(runtime, ivars, count, status, cmp, value, dtype, index)
 
 Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares
-to the one at `value` as `cmp` says, and gives the index of such an element. What was put
-before its value is visible on return. If several compare, calls with the same arguments
-take turns: in time they give each of them, also if other calls come in between. If there is
-no element to wait for, it returns at once and gives SIZE\\_MAX.
+to the one at `value` as `cmp` says, and gives the index of such an element. Data put before
+its value is visible on return. If several compare, calls with the same arguments take
+turns: in time they give each of them, also if other calls come in between. If there is no
+element to wait for, it returns at once and gives SIZE\\_MAX.
 
 Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
 is one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
@@ -3405,7 +3404,7 @@ const pointer_wait_until_some = Ref{Ptr{Cvoid}}(C_NULL)
 
 Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE
 compares to the one at `value` as `cmp` says; writes the indices of all that do to
-`indices`, in order, and gives their number. What was put before their values is visible on
+`indices`, in order, and gives their number. Data put before their values is visible on
 return. If there is no element to wait for, it returns at once and gives 0.
 
 Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp`
@@ -3437,7 +3436,7 @@ const pointer_test_all = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_test_all(runtime, ivars, count, status, cmp, value, dtype, result)
 
 Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to
-the one at `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on
+the one at `value` as `cmp` says: gives 1 or 0. Data put before the values is visible on
 return if they do. If there is no element to look at, it gives 1.
 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
@@ -3467,9 +3466,9 @@ const pointer_test_any = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_test_any(runtime, ivars, count, status, cmp, value, dtype, index)
 
 Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE
-that compares to the one at `value` as `cmp` says, SIZE\\_MAX if none does. What was put
-before its value is visible on return. If several compare, calls with the same arguments
-take turns: in time they give each of them, also if other calls come in between.
+that compares to the one at `value` as `cmp` says, SIZE\\_MAX if none does. Data put before
+its value is visible on return. If several compare, calls with the same arguments take
+turns: in time they give each of them, also if other calls come in between.
 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
@@ -3500,7 +3499,7 @@ const pointer_test_some = Ref{Ptr{Cvoid}}(C_NULL)
 
 Writes the indices of all of the `count` elements at the symmetric address `ivars` of this
 PE that compare to the one at `value` as `cmp` says to `indices`, in order, and gives their
-number, which may be 0. What was put before their values is visible on return.
+number, which may be 0. Data put before their values is visible on return.
 
 Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars`
@@ -4110,10 +4109,10 @@ Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpir
 without any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several
 hosts.
 
-A PE that has joined already, by whichever function, may call it again. It gets the same
-runtime at once, and must call `nvshmemrs_finalize` once more. Each attribute that is set
-must equal the PE's attribute; default attributes are not compared. Each thread that is a PE
-has its own count; the threads of a process that is a PE have one count.
+A PE that has joined already, by any function, may call it again. It gets the same runtime
+at once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal
+the PE's attribute; default attributes are not compared. Each thread that is a PE has its
+own count; the threads of a process that is a PE have one count.
 
 Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and
 can be reached. Local if it is called again.
@@ -4364,8 +4363,8 @@ const pointer_global_exit = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_global_exit(runtime, status)
 
 Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's
-at once, the others within a second, whatever they do. C streams are flushed; functions of
-`atexit` and destructors do not run.
+at once, the others within a second, also during other calls. C streams are flushed;
+functions of `atexit` and destructors do not run.
 
 One-sided; any thread may call it. It returns with an error only; it is complete when the
 caller has ended.

@@ -15,7 +15,7 @@ mutable struct Job
     again::Int
     "For each thread, the local arrays of its operations without blocking, until it calls quiet."
     pending::Vector{Vector{Any}}
-    "What must live until finalize: registered buffers, and what streams use that were dropped."
+    "Objects that must live until finalize: registered buffers, and arrays of dropped streams."
     kept::Vector{Any}
     lock::Threads.SpinLock
     "All operations have run, those of streams too."

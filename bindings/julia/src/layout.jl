@@ -4,13 +4,13 @@
 "An array of the symmetric heap, or a view of one. Operations take it as the symmetric side."
 const OnHeap{T, N} = Union{SymmetricArray{T, N}, SubArray{T, N, <:SymmetricArray}}
 
-"Arrays without gaps whatever their values: their elements lie one behind the other."
+"Types of arrays that never have gaps: their elements lie one behind the other."
 const Whole{T, N} = Union{Array{T, N}, SymmetricArray{T, N}, PeerArray{T, N}}
 
 @inline root(x::SymmetricArray) = x
 @inline root(x::SubArray) = parent(x)
 
-"What holds the memory of an array."
+"The object that holds the memory of an array."
 @inline allocation(x) = root(x).allocation
 
 "The job that an array belongs to."
@@ -69,7 +69,7 @@ end
 
 """
 The dimensions of a copy as `(elements, stride in dest, stride in source)`. Dimensions of one
-element are left out, and those that continue each other on both sides are one.
+element are left out, and dimensions that continue each other on both sides are one.
 """
 function dimensions(dest, source)
     found = NTuple{3, Int}[]

@@ -194,7 +194,7 @@ function get_nbi!(dest::AbstractArray, source::OnHeap{T}, pe::Integer; stream = 
     return dest
 end
 
-"Tells who calls an operation with an array that is not symmetric what it takes."
+"The error of an operation for an array that is not symmetric."
 function hint_at_symmetric()
     # From Julia 1.5 on, and nowhere promised.
     isdefined(Base.Experimental, :register_error_hint) || return nothing

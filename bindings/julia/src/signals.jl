@@ -6,7 +6,7 @@ const SignalWord = OnHeap{UInt64}
 """
     put_signal!(dest, source, signal, value, pe; op = :set, stream)
 
-Copies `source` to the copy of `dest` on PE `pe`, then updates `signal` there: who sees the signal
+Copies `source` to the copy of `dest` on PE `pe`, then updates `signal` there: a PE that sees the signal
 sees the data. `signal` is one `UInt64` of a symmetric array, `op` is `:set` or `:add`. Arrays and
 views as for [`put!`](@ref).
 
@@ -91,7 +91,7 @@ end
     signal_wait(cmp, signal, value; stream)
 
 Waits until this PE's copy of the signal compares to `value`, and gives the value that did. `cmp`
-is one of `==`, `!=`, `>`, `<=`, `<` and `>=`. What the sender put before the signal is visible on
+is one of `==`, `!=`, `>`, `<=`, `<` and `>=`. Data that the sender put before the signal is visible on
 return. On a stream it gives `nothing`.
 
 Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
@@ -112,7 +112,7 @@ end
 """
     signal_fetch(signal) -> UInt64
 
-This PE's copy of the signal. What the sender put before that value is visible on return.
+This PE's copy of the signal. Data that the sender put before that value is visible on return.
 
 Local; never waits. OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`). Errors: NOT\\_SYMMETRIC.
 """

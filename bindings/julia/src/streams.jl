@@ -129,7 +129,7 @@ Local; waits for the stream. Errors: those of the queued operations; TIMEOUT, IN
 PE\\_DIED; BAD\\_HANDLE.
 """
 function synchronize(stream::Stream)
-    # Another thread may queue meanwhile, or synchronize: what it queues or waits for is in another list.
+    # Another thread may queue meanwhile, or synchronize: its operations are in another list.
     queued = taken(stream)
     status = GC.@preserve stream queued (@blocking FFI.nvshmemrs_stream_synchronize(stream.handle))
     # After these errors it may still be running.
@@ -139,7 +139,7 @@ function synchronize(stream::Stream)
     return check(status)
 end
 
-"The arrays of what is queued so far, which the stream no longer keeps."
+"The arrays of operations queued so far, which the stream no longer keeps."
 function taken(stream)
     fresh = Any[]
     return locked(stream.lock) do
@@ -248,7 +248,7 @@ end
 """
     record!(event::Event, stream::Stream)
 
-Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+Marks the end of the operations queued on `stream` so far. A later record replaces an earlier one.
 
 Local; returns at once. Errors: BAD\\_HANDLE.
 """

@@ -1,6 +1,6 @@
 # Waits and tests for writes of other PEs to this PE's copy of a symmetric array.
 
-"Elements to look at, as the library takes them: where they begin, how many, and what excludes some."
+"Elements to look at, as the library takes them: their address, their number, and the array that excludes some."
 function elements(x, status)
     without_gaps(x) || has_gaps(:x)
     status === nothing && return address(x), length(x), C_NULL
@@ -9,7 +9,7 @@ function elements(x, status)
     return address(x), length(x), Int32[value != 0 for value in status]
 end
 
-"What elements are compared to: one value for all, or an array with one for each."
+"The values that elements are compared to: one value for all, or an array with one for each."
 wanted(x::OnHeap{T}, value) where {T} = Ref{T}(convert(T, value))
 function wanted(x::OnHeap{T}, values::AbstractArray) where {T}
     length(values) == length(x) ||

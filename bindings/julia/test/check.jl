@@ -1,4 +1,4 @@
-# What the programs of these tests check with: a check that fails ends the PE, and so the job, and says what it found.
+# The checks of these tests' programs: a failed check ends the PE, and so the job, and prints the value that it found.
 
 using NVSHMEMRS
 using NVSHMEMRS: Status

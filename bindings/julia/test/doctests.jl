@@ -1,9 +1,9 @@
-# Runs the examples of the docstrings and of the README, each in a module of its own, and compares what they print.
+# Runs the examples of the docstrings and of the README, each in a module of its own, and compares their output.
 # Documenter.jl does the same; this needs nothing but Julia.
 
 using NVSHMEMRS
 
-"The blocks of a Markdown text that begin with ```jldoctest: what to run, and what it prints."
+"The blocks of a Markdown text that begin with ```jldoctest: the code and its output."
 function examples(text)
     found = Tuple{String, String}[]
     for block in split(text, "```jldoctest\n")[2:end]
@@ -24,7 +24,7 @@ function documented()
     return sort!(texts)
 end
 
-"What a program prints."
+"The output of a program."
 function printed(program)
     path, file = mktemp()
     redirect_stdout(file) do

@@ -1,11 +1,11 @@
-# One PE of a job that tests the package: all types and operations, views, what the garbage collector may take, streams,
-# misuse, and what comes after finalize. Each PE prints one line at its end.
+# One PE of a job that tests the package: all types and operations, views, arrays that the garbage collector takes, streams,
+# misuse, and calls after finalize. Each PE prints one line at its end.
 
 include("check.jl")
 include("operations.jl")
 using NVSHMEMRS: @check
 
-"Views of every kind, put to the right neighbour and fetched from it, against what plain arrays do."
+"Views of every kind, put to the right neighbour and fetched from it, compared with plain arrays."
 function views(me, left, right)
     x = NVSHMEMRS.zeros(Int, 5, 4, 3)
     for part in (
@@ -25,7 +25,7 @@ function views(me, left, right)
         local_part = view(spread, (1:2:(2size(target, d)) for d in 1:ndims(target))...)
         get!(local_part, target, right)
         same("get! to gaps, view $part", local_part, source)
-        same("what lies beside, view $part", sum(spread), sum(source))
+        same("elements beside, view $part", sum(spread), sum(source))
         barrier()
         x .= 0
         barrier()
@@ -33,7 +33,7 @@ function views(me, left, right)
     signal = NVSHMEMRS.zeros(UInt64, 2)
     put_signal!(view(x, 2, :, 1), fill(me + 1, 4), view(signal, 2), 3, right; op = :add)
     same("the signal of a strided put", signal_wait(>=, view(signal, 2), 3), 3)
-    same("what it brought", x[2, :, 1], fill(left + 1, 4))
+    same("the data of a strided put_signal!", x[2, :, 1], fill(left + 1, 4))
     same("the signal beside", signal_fetch(view(signal, 1)), 0)
     neighbour = peer_array(x, right)
     barrier()
@@ -57,7 +57,7 @@ function garbage(me, left, right)
     synchronize(stream)
     signal_wait(==, ready, 1)
     same("put! of a temporary array on a stream", all(==(80.0 + left), x), true)
-    same("what the stream holds on to", length(stream.pending), 0)
+    same("arrays that the stream keeps", length(stream.pending), 0)
     barrier()
     destroy!(stream)
     release(x, ready)
@@ -110,7 +110,7 @@ end
 
 "Symmetric arrays of queued operations live until the stream has run them, although the program drops them."
 function queued_arrays(me, n, right)
-    # What earlier tests have dropped is released, and the first allocation frees it.
+    # Arrays that earlier tests have dropped are released, and the first allocation frees them.
     GC.gc()
     GC.gc()
     barrier()
@@ -121,7 +121,7 @@ function queued_arrays(me, n, right)
     GC.gc()
     same("arrays that a stream uses are not released", NVSHMEMRS.heap_stats().released <= before, true)
     barrier()
-    # This allocation frees what all PEs have released, and takes its place.
+    # This allocation frees the array that all PEs have released, and takes its place.
     other = SymmetricArray(fill(7.0, 160))
     barrier()
     put!(gate, [1], me)
@@ -142,7 +142,7 @@ struct Holder
     stream::Stream
 end
 
-"What `copy`, `deepcopy` and Serialization make never ends the original."
+"Copies by `copy`, `deepcopy` and Serialization never end the original."
 function copies(me)
     x, s, e = SymmetricArray(fill(me + 1, 4)), Stream(), Event()
     for handle in (s, e, NVSHMEMRS.CURRENT[])
@@ -173,7 +173,7 @@ function copies(me)
     release(x)
 end
 
-"What the hook of a long wait does, once."
+"The action of the next call of the hook of a long wait, or `nothing`."
 const HOOK = Ref{Any}(nothing)
 function hook(::Ptr{Cvoid})::Int32
     act, HOOK[] = HOOK[], nothing
@@ -200,7 +200,7 @@ function hooked(job, me)
     barrier()
 end
 
-"What a stream may still use lives on when the job ends without it."
+"Arrays that a stream may still use live on when the job ends without it."
 function abandoned()
     job = NVSHMEMRS.init(heap_bytes = 2^22)
     s, word = Stream(), NVSHMEMRS.zeros(Int, 1)
@@ -272,7 +272,7 @@ function misuse(me, n)
     @refused BoundsError ["5"] x[5]
     @same x zeros(4)
 
-    # In a collective nobody is stranded: the one who is wrong gets its own error, the others the library's.
+    # In a collective no PE hangs: the PE with the wrong argument gets its own error, the others the library's.
     refused(f) = @refused Union{DimensionMismatch, ArgumentError, NVSHMEMError} [] f()
     wrong(f) = me == 0 ? refused(f) : (@refused NVSHMEMError ["PEER_ARGUMENT"] f())
     y = NVSHMEMRS.zeros(Float64, 8n)
@@ -358,5 +358,5 @@ NVSHMEMRS.init(heap_bytes = 2^22) do job
     hooked(job, me)
 end
 abandoned()
-# One write, so that the lines of several PEs do not mix. At exit the collector takes what is left, without a word.
+# One write, so that the lines of several PEs do not mix. At exit the collector takes the rest, without output.
 print("job ok PE $me of $n\n")

@@ -1,4 +1,4 @@
-# All types with all operations, from every PE to its right neighbour: what is written arrives, and what lies beside it stays.
+# All types with all operations, from every PE to its right neighbour: data arrives, and elements beside it stay.
 
 "A user's own 16-bit type, as packages with one have it."
 primitive type Brain 16 end

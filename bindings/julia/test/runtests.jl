@@ -16,7 +16,7 @@ get!(ENV, "NVSHMEMRS_INIT_TIMEOUT", "600")
 # Once, and not by each PE for itself.
 run(`$JULIA -e "using NVSHMEMRS"`)
 
-"Runs a command and gives what it writes: to standard output, and to standard error."
+"Runs a command and returns its output: on standard output, and on standard error."
 function outputs(command)
     out, err = IOBuffer(), IOBuffer()
     process = run(pipeline(ignorestatus(command), stdout = out, stderr = err))

@@ -5,7 +5,7 @@
  * know the unit's kernels then, because other parts of the library are registered after it, the unit is late: each later registration tries
  * again, and so does a thread, for ten seconds.
  *
- * No function of a unit is called while the lock is held: it may call the dynamic linker, and whoever registers holds the linker's lock. */
+ * No function of a unit is called while the lock is held: it may call the dynamic linker, and a unit that registers holds the linker's lock. */
 
 #include "internal.h"
 

@@ -169,7 +169,7 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
         return nvshmemrs_status; \
     } while (0)
 
-/* A size that overflows becomes one that no allocation can have. */
+/* A size that overflows becomes larger than any allocation. */
 #define NVSHMEMRS_NVSHMEM_BYTES(COUNT, SIZE) nvshmemrs_nvshmem_bytes((COUNT), (SIZE))
 static inline size_t nvshmemrs_nvshmem_bytes(size_t count, size_t size)
 {

@@ -75,7 +75,7 @@ HIDDEN bool nvshmemrs_shmem_set(
     if (!nvshmemrs_shmem_set(nvshmemrs_name, rt, PE_start, logPE_stride, PE_size, &native, NVSHMEMRS_SHMEM_PLACE)) \
     return
 
-/* A negative number of elements becomes one that no allocation can have. */
+/* A negative number of elements becomes larger than any allocation. */
 #define NVSHMEMRS_SHMEM_ELEMENTS(COUNT) ((COUNT) < 0 ? SIZE_MAX : (size_t)(COUNT))
 
 /* Collectives that nvshmemrs.h lacks in this form; `dtype` 0 stands for `long double`. */

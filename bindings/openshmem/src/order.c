@@ -78,7 +78,7 @@ static int32_t find_lock(struct lock *found, nvshmemrs_runtime_t rt, volatile lo
     int32_t status = nvshmemrs_my_pe(rt, &found->me);
     if (status == NVSHMEMRS_SUCCESS)
         status = nvshmemrs_n_pes(rt, &n_pes);
-    /* Every PE derives the same home PE, whatever the address of its own heap: from the address on the first PE. */
+    /* Every PE derives the same home PE, although heaps have different addresses: from the address on the first PE. */
     found->home = 0;
     return status;
 }

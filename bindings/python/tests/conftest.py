@@ -49,6 +49,14 @@ def program(name: str) -> str:
     return str(path)
 
 
+def prefix() -> Path:
+    """The folder of an installation by `cargo xtask install`."""
+    named = os.environ.get("NVSHMEMRS_PREFIX")
+    if not named:
+        pytest.skip("NVSHMEMRS_PREFIX names no installation: `cargo xtask test` makes one")
+    return Path(named)
+
+
 def finished(
     *command: str,
     base: Optional[Mapping[str, str]] = None,

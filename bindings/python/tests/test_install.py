@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, List
 
 import pytest
+from conftest import prefix
 from test_wheel import Installed, installed  # noqa: F401  (a fixture)
 
 C = """
@@ -99,13 +100,6 @@ def run(command: List[str], fails: bool = False, **more: str) -> str:
     )
     assert (done.returncode != 0) == fails, done.stdout
     return done.stdout
-
-
-def prefix() -> Path:
-    named = os.environ.get("NVSHMEMRS_PREFIX")
-    if not named:
-        pytest.skip("NVSHMEMRS_PREFIX names no installation: `cargo xtask test` makes one")
-    return Path(named)
 
 
 @pytest.fixture(params=["prefix", "wheel"])

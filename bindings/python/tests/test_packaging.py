@@ -17,19 +17,13 @@ from typing import Any, Dict, List
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from conftest import prefix
 
 ROOT = Path(__file__).parents[3]
 PACKAGING = ROOT / "packaging"
 VERSION = re.search(r'(?m)^version = "([^"]+)"', (ROOT / "Cargo.toml").read_text())[1]  # type: ignore[index]
 # Two times of building, two masks: neither may be in the package.
 MASKS = 0o022, 0o077
-
-
-def prefix() -> Path:
-    named = os.environ.get("NVSHMEMRS_PREFIX")
-    if not named:
-        pytest.skip("NVSHMEMRS_PREFIX names no installation: `cargo xtask test` makes one")
-    return Path(named)
 
 
 def called(*command: Any, mask: int = 0o022, **environment: str) -> str:

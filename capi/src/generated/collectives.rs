@@ -105,7 +105,7 @@ pub extern "C" fn nvshmemrs_fcollect(
     })
 }
 
-/// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
+/// Puts together the data of every member, `bytes` bytes that may differ between members, in team order, in
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
 /// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is

@@ -29,7 +29,7 @@ macro_rules! with_type {
 }
 
 /// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
-/// as `cmp` says. What was put before the value that does is visible on return.
+/// as `cmp` says. Data put before that value is visible on return.
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read
@@ -57,7 +57,7 @@ pub extern "C" fn nvshmemrs_wait_until(
 }
 
 /// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
-/// `cmp` says: gives 1 or 0. What was put before the value that does is visible on return.
+/// `cmp` says: gives 1 or 0. Data put before that value is visible on return.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be
@@ -88,8 +88,8 @@ pub extern "C" fn nvshmemrs_test(
 }
 
 /// Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the
-/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
-/// no element to wait for, it returns at once.
+/// one at `value` as `cmp` says. Data put before these values is visible on return. If there is no element
+/// to wait for, it returns at once.
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
@@ -120,10 +120,10 @@ pub extern "C" fn nvshmemrs_wait_until_all(
 }
 
 /// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one
-/// at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
-/// visible on return. If several compare, calls with the same arguments take turns: in time they give each
-/// of them, also if other calls come in between. If there is no element to wait for, it returns at once and
-/// gives SIZE_MAX.
+/// at `value` as `cmp` says, and gives the index of such an element. Data put before its value is visible
+/// on return. If several compare, calls with the same arguments take turns: in time they give each of them,
+/// also if other calls come in between. If there is no element to wait for, it returns at once and gives
+/// SIZE_MAX.
 ///
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -157,8 +157,8 @@ pub extern "C" fn nvshmemrs_wait_until_any(
 
 /// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
 /// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
-/// their number. What was put before their values is visible on return. If there is no element to wait for,
-/// it returns at once and gives 0.
+/// their number. Data put before their values is visible on return. If there is no element to wait for, it
+/// returns at once and gives 0.
 ///
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -194,7 +194,7 @@ pub extern "C" fn nvshmemrs_wait_until_some(
 }
 
 /// Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at
-/// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
+/// `value` as `cmp` says: gives 1 or 0. Data put before the values is visible on return if they do. If
 /// there is no element to look at, it gives 1.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
@@ -228,7 +228,7 @@ pub extern "C" fn nvshmemrs_test_all(
 }
 
 /// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares
-/// to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on
+/// to the one at `value` as `cmp` says, SIZE_MAX if none does. Data put before its value is visible on
 /// return. If several compare, calls with the same arguments take turns: in time they give each of them,
 /// also if other calls come in between.
 ///
@@ -264,7 +264,7 @@ pub extern "C" fn nvshmemrs_test_any(
 
 /// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that
 /// compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be
-/// 0. What was put before their values is visible on return.
+/// 0. Data put before their values is visible on return.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be

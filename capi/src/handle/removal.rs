@@ -75,7 +75,7 @@ fn take_runtime(slot: &Slot) -> Box<Object> {
 /// are dropped when the next runtime is created.
 #[expect(
     clippy::vec_box,
-    reason = "such a thread holds a reference to what is in the box"
+    reason = "such a thread holds a reference to the contents of the box"
 )]
 static LEFT: Mutex<Vec<Box<Object>>> = Mutex::new(Vec::new());
 

@@ -60,7 +60,7 @@ pub(crate) fn attr(attr: *const nvshmemrs_init_attr_t) -> Result<InitAttr> {
             return Err(Error::InvalidValue {
                 argument: "attr.memory_kind",
                 value: other.to_string(),
-                expected: "0 (what NVSHMEMRS_MEMORY says), 1 (host) or 2 (device)".into(),
+                expected: "0 (the kind in NVSHMEMRS_MEMORY), 1 (host) or 2 (device)".into(),
             });
         }
     };

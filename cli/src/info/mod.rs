@@ -1,7 +1,7 @@
 //! `nvshmemrs-info`: the machine and this build, the settings in force with their sources, and the waits of a
 //! running job.
 //!
-//! * [`machine`]: host, cores, memory. [`gpus`]: GPUs, those that jobs use, missing requirements.
+//! * [`machine`]: host, cores, memory. [`gpus`]: GPUs, which of them jobs use, missing requirements.
 //! * [`launchers`]: which launcher started this process.
 //! * [`settings`]: the settings in force, and unknown names.
 //! * [`report`]: the whole report as one value. [`print`](mod@print): the report as text.

@@ -131,7 +131,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     if !set.is_empty() {
         theirs(
             out,
-            "NVSHMEM's settings that are set here, and what they do here",
+            "NVSHMEM's settings that are set here, and their effect here",
             &set,
         )?;
     }
@@ -144,7 +144,7 @@ pub fn settings(settings: &Settings) -> String {
     let all: Vec<&NvshmemSetting> = settings.nvshmem.iter().collect();
     // Writing to a String cannot fail.
     let _ = own(&mut text, settings);
-    let _ = theirs(&mut text, "NVSHMEM's settings, and what they do here", &all);
+    let _ = theirs(&mut text, "NVSHMEM's settings, and their effect here", &all);
     text.trim_start().to_string()
 }
 

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long)]
     pub tag: bool,
 
-    /// Print what the PEs wait for when nothing has moved for this long; 0 turns it off.
+    /// Print the waits of the PEs when no PE has made progress for this long; 0 turns it off.
     #[arg(long, value_name = "SECONDS", default_value = "10")]
     #[arg(value_parser = seconds, allow_negative_numbers = true)]
     pub stall_after: Duration,

@@ -10,7 +10,7 @@ const OWN: u64 = 6;
 /// The reserve above the needed number: foreign processes may connect, and other threads open files.
 const SPARE: u64 = 64;
 
-/// The limit that this process's inits have raised: how many of them need it, what it was, and what it is now.
+/// The limit that this process's inits have raised: how many of them need it, its old and its new value.
 static RAISED: Mutex<Option<(usize, Rlimit, u64)>> = Mutex::new(None);
 
 /// Raises the limit on open files during init; restores it when dropped.

@@ -89,7 +89,7 @@ impl Rendezvous<'_> {
             Err(Failure::Gone(pe, error)) => (Some(pe), error),
             Err(Failure::Other(error)) => (None, error),
         };
-        // Others may have got it, and must not take this PE for the one that was gone first.
+        // Other PEs may have got the memory, and must not take this PE for the first that was gone.
         membership::give_up_place(&control, self.pe, gone);
         Err(error)
     }
@@ -185,7 +185,7 @@ impl Rendezvous<'_> {
     }
 
     fn receive(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
-        // the leader most likely has the same deadline, and knows who is missing: let it speak first.
+        // The leader most likely has the same deadline, and knows the missing PEs: its error comes first.
         let until = self.until.max(Instant::now()) + GRACE;
         self.await_message(stream, until)
             .map_err(|why| self.explain(why, ""))

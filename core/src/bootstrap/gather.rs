@@ -213,9 +213,9 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Reads data of unidentified connections, and closes those that have taken too long; an error if that ends the job.
+    /// Reads data of unidentified connections, and closes connections that have taken too long; an error if that ends the job.
     pub(super) fn receive_ready(&mut self, ready: impl Fn(usize) -> bool) -> Result<()> {
-        // From the back, so that one that is done leaves the others' places alone.
+        // From the back, so that the removal of a finished connection leaves the others' places alone.
         for index in (0..self.strangers.len()).rev() {
             if ready(index) || Instant::now() >= self.strangers[index].until {
                 self.receive_from(index)?;

@@ -81,7 +81,7 @@ impl PeInfo {
     }
 }
 
-/// A text that ends with its first NUL, without what a terminal would take for commands.
+/// A text that ends with its first NUL, without characters that a terminal would take for commands.
 pub(super) fn text(bytes: &[u8]) -> String {
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);

@@ -165,8 +165,9 @@ impl Rendezvous<'_> {
                     return Ok(None);
                 }
             }
-            let there = probe(name)
-                .map_err(|error| Error::system("looking who has the job's socket", error))?;
+            let there = probe(name).map_err(|error| {
+                Error::system("looking for the holder of the job's socket", error)
+            })?;
             let holder = match there {
                 Probe::Own(_, pid) => Holder::Own(pid),
                 Probe::Other(who) => Holder::Other(who),

@@ -78,7 +78,7 @@ impl UniqueId {
             Error::invalid(
                 "NVSHMEMRS_UNIQUE_ID",
                 "a text of 256 digits that is no unique id",
-                "what `UniqueId::new()` of this version made",
+                "an id from `UniqueId::new()` of this version",
             )
         })
     }

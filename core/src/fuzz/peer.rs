@@ -15,7 +15,7 @@ use std::time::Duration;
 pub enum PeerAction {
     /// The partner sets a word.
     Corrupt(BlockWord, u64),
-    /// What the partner brings to the next meetings, in place of the PE's own words.
+    /// The partner's words for the next meetings, in place of the PE's own.
     Bring(Vec<u64>),
     /// The PE calls an operation. The numbers choose among small ones.
     Call(Operation, u16, u16),
@@ -23,7 +23,7 @@ pub enum PeerAction {
 
 macro_rules! operations {
     ($($called:literal: $name:ident,)*) => {
-        /// What the PE calls.
+        /// The calls of the PE.
         #[derive(Clone, Copy, Debug)]
         pub enum Operation {
             $(#[doc = $called] $name),*
@@ -155,7 +155,7 @@ impl Caller<'_> {
         let count = bytes / 16;
         let op = Op::Sum as i32;
         let root = Pe::from(a >> 8 & 1 == 1);
-        // Errors are what is to be expected.
+        // Errors are expected.
         match operation {
             Operation::Barrier => drop(rt.barrier(team)),
             Operation::Sync => drop(rt.sync(team)),
@@ -294,6 +294,6 @@ pub fn peer(acts: &[PeerAction], checked: bool) {
         over.store(true, Release);
     });
     state(State::Finalized);
-    // It says what it makes of all that.
+    // Its result may be any error.
     let _ = rt.finalize();
 }

@@ -1,4 +1,4 @@
-//! The symmetric heap of one PE: its allocations, and those that this PE has released.
+//! The symmetric heap of one PE: its allocations, and the allocations that this PE has released.
 //!
 //! [`layout`](crate::job::layout) is address arithmetic, [`allocator`](crate::allocator) the deterministic allocator. [`lookup`] finds
 //! the allocation that an address lies in, [`registered`] has the registered buffers of the program. Allocation itself is a

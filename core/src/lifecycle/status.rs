@@ -241,9 +241,9 @@ pub(super) fn status_writer(inner: &Arc<Inner>) -> WatchdogTask {
     let inner = Arc::downgrade(inner);
     let mut status_file: Option<StatusFile> = None;
     Box::new(move || {
-        // The end of a PE waits for this thread, so it is never the last one that has this.
+        // The end of a PE waits for this thread, so this thread never has the last reference.
         let Some(inner) = inner.upgrade() else { return };
-        // One PE asks the other hosts, so that the board has what they wait for.
+        // One PE queries the other hosts, so that the board has their waits.
         if let Some(remote) = inner.control.remote()
             && remote.hosts().local_pes().first() == Some(&inner.my_pe)
         {

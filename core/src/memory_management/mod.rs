@@ -151,7 +151,7 @@ impl Inner {
         Ok(request)
     }
 
-    /// Agrees on a request, and frees the allocations that all PEs have released. Also returns those that some PEs have not released.
+    /// Agrees on a request, and frees the allocations that all PEs have released. Also returns the allocations that only some PEs have released.
     fn agree(
         &self,
         collective: &CollectiveCall<'_>,

@@ -114,7 +114,7 @@ impl Inner {
         ids
     }
 
-    /// Meets with `call` and the ids that this PE has released, and frees those that all PEs have; in as many rounds as needed.
+    /// Meets with `call` and the ids that this PE has released, and frees the allocations that all PEs have released; in as many rounds as needed.
     pub(super) fn meet_and_free(
         &self,
         collective: &CollectiveCall<'_>,
@@ -149,7 +149,7 @@ impl Inner {
         }
     }
 
-    /// Frees allocations by their ids, those that this PE has released, in a collective that is called at `site`.
+    /// Frees allocations that this PE has released, by their ids, in a collective that is called at `site`.
     fn free_ids(&self, ids: &[u64], site: u16) {
         if ids.is_empty() {
             return;

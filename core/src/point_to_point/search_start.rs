@@ -3,7 +3,7 @@
 //! Each thread keeps, for some sets of arguments, the index that its last call with them returned. The next call with the same arguments
 //! begins behind it. A call whose arguments are not in the table begins at a random index.
 //!
-//! Proof that every element that keeps matching is returned eventually, whatever other calls come in between: Take an endless series of
+//! Proof that every element that keeps matching is returned eventually, despite any other calls in between: Take an endless series of
 //! calls with the same arguments, and an element that always matches.
 //!
 //! 1. If a thread makes infinitely many calls of the series, and from some call on no other arguments evict their entry from its table,

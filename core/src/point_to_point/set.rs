@@ -139,7 +139,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
     }
 
-    /// `Ok` once every element from `next` on has matched; `next` advances past those that have.
+    /// `Ok` once every element from `next` on has matched; `next` advances past matched elements.
     fn all(&self, next: &mut usize) -> std::result::Result<(), Seen> {
         while *next < self.len {
             if !self.excluded(*next) {

@@ -16,7 +16,7 @@ fn alone() -> Runtime {
     local::Job::new(1, &attr).unwrap().join(0).unwrap()
 }
 
-/// What a second process would make of a job of three PEs whose header was changed.
+/// The result of a second process for a job of three PEs whose header was changed.
 fn attach(change: impl FnOnce(&Control)) -> crate::Result<Control> {
     let job = Control::create(3, HEAP, Default::default(), None).unwrap();
     change(&job);

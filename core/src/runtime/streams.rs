@@ -12,7 +12,7 @@ pub(crate) trait WorkQueue: Send + Sync {
     /// Takes no more jobs; queued jobs still run.
     fn close(&self);
 
-    /// Takes no more jobs, and drops those that have not begun.
+    /// Takes no more jobs, and drops jobs that have not begun.
     fn abandon(&self);
 
     /// Waits until the jobs submitted before have run.

@@ -186,7 +186,7 @@ impl TeamState {
         Team(self.handle.load(Acquire))
     }
 
-    /// Whether the team that has the number now is the one that a handle names.
+    /// Whether a handle names the team that has the number now.
     #[inline(always)]
     pub(crate) fn is(&self, team: Team) -> bool {
         self.handle.load(Acquire) == team.0

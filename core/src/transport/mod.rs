@@ -13,7 +13,7 @@
 #[cfg(test)]
 #[allow(
     clippy::duplicate_mod,
-    reason = "each file of core/tests has its own copy of what several use"
+    reason = "each file of core/tests has its own copy of the shared parts"
 )]
 pub(crate) mod pretended;
 mod route;

@@ -63,12 +63,12 @@ impl From<Connected> for Route {
     }
 }
 
-/// Marks the branch that calls it as the one that is not taken.
+/// Marks the branch that calls it as unlikely.
 #[cold]
 fn cold() {}
 
 impl Route {
-    /// Whatever it is.
+    /// The transport, of any kind.
     pub(crate) fn any(&self) -> &dyn Transport {
         match self {
             Route::Host(host) => host,
@@ -302,7 +302,7 @@ macro_rules! operations {
         }
     )*) => { $(
         #[allow(clippy::too_many_arguments, reason = "they are the operation's, and its submission")]
-        #[allow(unused_variables, reason = "what has no argument for it needs no name")]
+        #[allow(unused_variables, reason = "operations without this argument do not use it")]
         #[cold]
         #[inline(never)]
         fn $cold_path(other: &dyn Transport, call: Call, $($argument: $kind),*) -> Result<$out> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What each PE does before the first case, and then with each case. It panics on what is wrong.
+/// The work of each PE before the first case, and then with each case. It panics on errors.
 pub(crate) struct Plan<C, S> {
     pub(crate) setup: fn(&Runtime) -> nvshmemrs::Result<S>,
     pub(crate) body: fn(&Runtime, &mut S, &C),

@@ -9,7 +9,7 @@ use nvshmemrs_inspect as inspect;
     missing_docs,
     reason = "C++ reads the comments; cxx makes more items of each"
 )]
-#[allow(unreachable_pub, reason = "what cxx makes is as visible as it says")]
+#[allow(unreachable_pub, reason = "cxx chooses the visibility of its code")]
 mod bridge {
     /// How far a job has come.
     #[derive(Debug)]

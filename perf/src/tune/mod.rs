@@ -229,5 +229,5 @@ fn measured(
     let times: Option<Vec<Medians>> = finished.stdout.lines().map(Medians::read).collect();
     times
         .and_then(|times| cases::measured(&cases, &times))
-        .with_context(|| format!("the job does not say what it should: {:?}", finished.stdout))
+        .with_context(|| format!("the job's output is not as expected: {:?}", finished.stdout))
 }

@@ -32,7 +32,7 @@ pub(crate) fn check(code: c_int, call: &str) -> Result<()> {
 fn failure(code: c_int, call: &str) -> Failure {
     let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length: c_int = 0;
-    // SAFETY: the text has room for what MPI may write, and MPI has just returned this code.
+    // SAFETY: the text has room for the longest text of MPI, and MPI has just returned this code.
     let known = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) } == 0;
     text.truncate(if known { length.max(0) as usize } else { 0 });
     let text = String::from_utf8_lossy(&text);

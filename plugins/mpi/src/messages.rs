@@ -210,7 +210,7 @@ impl Messages {
         while let Some((slot, mut request)) = self.receives.pop_front() {
             // SAFETY: the request is one of a receive that is not over as far as this process knows.
             let cancelled = check(unsafe { ffi::MPI_Cancel(&mut request) }, "MPI_Cancel");
-            // A cancelled receive is over at once where MPI does it locally, as it does for one that has matched nothing.
+            // A cancelled receive is over at once where MPI cancels locally, as it does for a receive without a match.
             let over = cancelled.and_then(|()| test(&mut request));
             if !matches!(over, Ok(Some(_))) {
                 ended = ended.and(over.map(|_| ()));

@@ -37,7 +37,7 @@ pub unsafe extern "C" fn nvshmemrs_wire_open(
     why: *mut c_char,
     why_len: usize,
 ) -> i32 {
-    // SAFETY: the caller gives what the documentation asks for.
+    // SAFETY: the caller passes the arguments that the documentation asks for.
     let opened = guard(|| unsafe { open(args) });
     match opened {
         Ok(open) => {
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn nvshmemrs_wire_open(
 }
 
 /// # Safety
-/// `args` points to what its size says.
+/// `args` points to as many bytes as its size says.
 unsafe fn open(args: *const OpenArgs) -> Result<Box<Open>> {
     // SAFETY: the first two fields are in every version.
     let (version, size) = unsafe { ((*args).version, (*args).size) };
@@ -82,7 +82,7 @@ unsafe fn open(args: *const OpenArgs) -> Result<Box<Open>> {
     // SAFETY: the size covers all fields.
     let args = unsafe { *args };
     start::start()?;
-    // SAFETY: MPI runs; the caller promises what the communicator is.
+    // SAFETY: MPI runs; the caller promises that the communicator is valid.
     let joined = unsafe { join(&args) };
     if joined.is_err() {
         // Other ranks may be waiting in MPI for this one.
@@ -209,7 +209,7 @@ fn duplicate(group: ffi::MPI_Comm, until: Instant) -> Result<ffi::MPI_Comm> {
     begun?;
     finish(&mut request, until, "duplicate the communicator")?;
     let _guard = lock_mpi()?;
-    // SAFETY: the request is over, so the box is ours alone again, and what it holds is a communicator.
+    // SAFETY: the request is over, so the box is ours alone again, and it holds a communicator.
     unsafe {
         let new = *Box::from_raw(new);
         let set = ffi::MPI_Comm_set_errhandler(new, ffi::RSMPI_ERRORS_RETURN);
@@ -316,7 +316,7 @@ impl Open {
 
     fn poll(&mut self, events: &mut impl FnMut(Event) -> bool) -> Result<()> {
         self.messages.take_back()?;
-        // One at a time: to ask for another one lets MPI look at all of its networks, and whoever waits for this one would wait for that.
+        // One at a time: a request for another message lets MPI look at all of its networks, which would delay the waiter for this message.
         if let Some(message) = self.messages.next()? {
             let room = events(Event {
                 kind: event::MESSAGE,
@@ -371,7 +371,7 @@ unsafe extern "C" fn exchange(
         let count = c_int::try_from(len)
             .map_err(|_| argument(format!("{len} bytes are too many to exchange")))?;
         let n = open.table.n_ranks as usize;
-        // MPI may write until the exchange is over, so what is not over keeps its memory.
+        // MPI may write until the exchange is over, so an exchange in flight keeps its memory.
         let own = Box::into_raw(vec![0u8; len.max(1)].into_boxed_slice());
         let theirs = Box::into_raw(vec![0u8; (len * n).max(1)].into_boxed_slice());
         let mut request = null();

@@ -17,7 +17,7 @@ struct Transfer {
     receives: bool,
     /// Its pieces that are not over.
     requests: VecDeque<ffi::MPI_Request>,
-    /// Bytes of those that are.
+    /// Bytes of completed requests.
     moved: usize,
 }
 

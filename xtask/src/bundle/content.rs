@@ -79,7 +79,7 @@ pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
         copy(&plugin, &dist.join("lib").join(plugins::FILE))?;
     } else {
         println!(
-            "the bundle is for jobs on one host: `cargo xtask plugins` makes what others need"
+            "the bundle is for jobs on one host: `cargo xtask plugins` makes the plugin for jobs on several hosts"
         );
     }
     Ok(())

@@ -32,7 +32,7 @@ const NVSHMEM_HOST: &[u8] = b"INPUT(libnvshmem_host.so.3 libnvshmemrs.so.0)\n";
 /// An archive without members.
 const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
 
-/// Installs what the release profile builds.
+/// Installs the release build.
 pub(crate) fn install(tree: &Tree, args: &Args) -> Result<()> {
     let prefix = std::path::absolute(&args.prefix)?;
     ensure!(

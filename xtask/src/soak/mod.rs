@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// The folder for the picture and the figures
     #[arg(long, value_name = "DIR", default_value = "out/soak")]
     out: PathBuf,
-    /// Set up and build nothing: take what is there
+    /// Set up and build nothing: use the existing build
     #[arg(long)]
     built: bool,
 }

@@ -1,4 +1,4 @@
-"""Draws what the PEs of a soak run had over time. Argument: the folder with soak.json."""
+"""Draws the memory and threads of a soak run's PEs over time. Argument: the folder with soak.json."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(error w
 #endif
 }
 
-/// The way out for a call that failed; out of the way of those that did not.
+/// Returns or throws the error of a failed call; not inlined, so that calls without an error stay short.
 template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(ffi::Status status) {
     return fail<T>(error(status));
 }

@@ -1225,7 +1225,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_fcollect(runtime, team, dest, source, bytes));
 }
 
-/// Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in
+/// Puts together the data of every member, `bytes` bytes that may differ between members, in team order, in
 /// `dest` on every member, which has room for the sum. `source` and `dest` must not overlap.
 ///
 /// Collective over `team`, same symmetric address `dest`; may be queued on a stream. Returns when `dest` is
@@ -1428,11 +1428,11 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_device_state_pointer(runtime, pointer));
 }
 
-/// Sets one algorithm for all collectives on GPU memory that this process starts from now on, whatever
-/// their size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf --tune`.
-/// `blocks`, 1 to 128: the maximum number of blocks of a kernel. `threads`, a multiple of 32 up to 512: the
-/// threads of a block that move data. `chunk`: the size in bytes, a multiple of 128 from 1024 to 4194304,
-/// of the chunks in which `reduce` and `broadcast` send with the direct algorithm; 0: not in chunks. With
+/// Sets one algorithm for all collectives on GPU memory that this process starts from now on, of any size,
+/// in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf --tune`. `blocks`, 1 to
+/// 128: the maximum number of blocks of a kernel. `threads`, a multiple of 32 up to 512: the threads of a
+/// block that move data. `chunk`: the size in bytes, a multiple of 128 from 1024 to 4194304, of the chunks
+/// in which `reduce` and `broadcast` send with the direct algorithm; 0: not in chunks. With
 /// NVSHMEMRS_ALGORITHM_TUNED the sizes are 0, and the tuned choice applies again. Results have the same
 /// bits in any case.
 ///
@@ -1817,7 +1817,7 @@ enum class Access : int32_t {
 }
 
 /// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
-/// as `cmp` says. What was put before the value that does is visible on return.
+/// as `cmp` says. Data put before that value is visible on return.
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its size. `value` is read
@@ -1833,7 +1833,7 @@ enum class Access : int32_t {
 }
 
 /// Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as
-/// `cmp` says: gives 1 or 0. What was put before the value that does is visible on return.
+/// `cmp` says: gives 1 or 0. Data put before that value is visible on return.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be
@@ -1848,8 +1848,8 @@ enum class Access : int32_t {
 }
 
 /// Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the
-/// one at `value` as `cmp` says. What was put before the values that do is visible on return. If there is
-/// no element to wait for, it returns at once.
+/// one at `value` as `cmp` says. Data put before these values is visible on return. If there is no element
+/// to wait for, it returns at once.
 ///
 /// Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`, `dtype` is one
 /// of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its size. `status` may be
@@ -1866,10 +1866,10 @@ enum class Access : int32_t {
 }
 
 /// Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one
-/// at `value` as `cmp` says, and gives the index of such an element. What was put before its value is
-/// visible on return. If several compare, calls with the same arguments take turns: in time they give each
-/// of them, also if other calls come in between. If there is no element to wait for, it returns at once and
-/// gives SIZE_MAX.
+/// at `value` as `cmp` says, and gives the index of such an element. Data put before its value is visible
+/// on return. If several compare, calls with the same arguments take turns: in time they give each of them,
+/// also if other calls come in between. If there is no element to wait for, it returns at once and gives
+/// SIZE_MAX.
 ///
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -1887,8 +1887,8 @@ enum class Access : int32_t {
 
 /// Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to
 /// the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives
-/// their number. What was put before their values is visible on return. If there is no element to wait for,
-/// it returns at once and gives 0.
+/// their number. Data put before their values is visible on return. If there is no element to wait for, it
+/// returns at once and gives 0.
 ///
 /// Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -1906,7 +1906,7 @@ enum class Access : int32_t {
 }
 
 /// Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at
-/// `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return if they do. If
+/// `value` as `cmp` says: gives 1 or 0. Data put before the values is visible on return if they do. If
 /// there is no element to look at, it gives 1.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
@@ -1923,7 +1923,7 @@ enum class Access : int32_t {
 }
 
 /// Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares
-/// to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on
+/// to the one at `value` as `cmp` says, SIZE_MAX if none does. Data put before its value is visible on
 /// return. If several compare, calls with the same arguments take turns: in time they give each of them,
 /// also if other calls come in between.
 ///
@@ -1942,7 +1942,7 @@ enum class Access : int32_t {
 
 /// Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that
 /// compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number, which may be
-/// 0. What was put before their values is visible on return.
+/// 0. Data put before their values is visible on return.
 ///
 /// Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
 /// `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be
@@ -2253,10 +2253,10 @@ enum class Access : int32_t {
 /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without any
 /// of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
-/// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at
-/// once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the PE's
-/// attribute; default attributes are not compared. Each thread that is a PE has its own count; the threads
-/// of a process that is a PE have one count.
+/// A PE that has joined already, by any function, may call it again. It gets the same runtime at once, and
+/// must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the PE's attribute;
+/// default attributes are not compared. Each thread that is a PE has its own count; the threads of a
+/// process that is a PE have one count.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. Local if it is called again.
@@ -2383,8 +2383,8 @@ enum class Access : int32_t {
 }
 
 /// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
-/// others within a second, whatever they do. C streams are flushed; functions of `atexit` and destructors
-/// do not run.
+/// others within a second, also during other calls. C streams are flushed; functions of `atexit` and
+/// destructors do not run.
 ///
 /// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has
 /// ended.
@@ -3013,7 +3013,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_team_ptr(runtime, team, ptr, pe, peer_ptr));
 }
 
-/// Compares the library that is loaded with what this header was generated with: an empty text, or a sentence
+/// Compares the loaded library with the one that this header was generated with: an empty text, or a sentence
 /// that names both. Local; needs no runtime.
 inline std::string library_mismatch() {
     const auto version = ::nvshmemrs_abi_version();

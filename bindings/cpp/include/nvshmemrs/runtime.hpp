@@ -106,7 +106,7 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
         if (!*this)
             return detail::fail<void>(ffi::Status::NotInitialized,
                                       "this `runtime` is in no job: it was finalized or moved from, or has joined none; "
-                                      "`finalize` ends one that `init` gave");
+                                      "`finalize` ends a runtime that `init` returned");
         // A signal handler may interrupt it by the handle meanwhile.
         const ffi::Status status = ffi::finalize(handle());
         if (status == ffi::Status::Success) {

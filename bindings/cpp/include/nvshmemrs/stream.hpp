@@ -74,7 +74,7 @@ class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
 
     /// Queues `function()`, which must not throw and must not wait for this stream. Local.
     template <typename Function> result<void> call(Function function) const {
-        static_assert(std::is_invocable_v<Function &>, "nvshmemrs: what a stream calls must be a function without "
+        static_assert(std::is_invocable_v<Function &>, "nvshmemrs: a stream calls a function without "
                                                        "arguments, such as a lambda.");
         auto held = std::make_unique<Function>(std::move(function));
         const auto run = [](void *user) -> std::int32_t {

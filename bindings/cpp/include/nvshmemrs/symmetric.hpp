@@ -40,7 +40,7 @@ class exclude {
     /// Leaves out the elements whose flag is not 0.
     template <typename Range> explicit exclude(const Range &flags) : flags_(std::data(flags)), size_(std::size(flags)) {
         static_assert(std::is_same_v<detail::range_element_t<const Range>, const std::int32_t>,
-                      "nvshmemrs: what says which elements are left out must be a range of std::int32_t.");
+                      "nvshmemrs: the range that leaves elements out must be a range of std::int32_t.");
     }
     /// The flags, or null if nothing is left out. Local.
     const std::int32_t *data() const noexcept { return flags_; }
@@ -182,13 +182,13 @@ template <typename T> class symmetric_span {
         });
     }
 
-    /// The index of one that compares so now; nothing if there is none. OpenSHMEM 1.5 section 9.10.10, 9.10.13.
+    /// The index of an element that compares so now; nothing if there is none. OpenSHMEM 1.5 section 9.10.10, 9.10.13.
     template <typename Cmp, typename V>
     result<std::optional<std::size_t>> test_any(Cmp cmp, const V &value, exclude skip = {}) const {
         return any(cmp, value, skip, ffi::test_any, ffi::test_any_vector);
     }
 
-    /// The indices of those that compare so now. OpenSHMEM 1.5 section 9.10.11, 9.10.14.
+    /// The indices of the elements that compare so now. OpenSHMEM 1.5 section 9.10.11, 9.10.14.
     template <typename Cmp, typename V>
     result<std::vector<std::size_t>> test_some(Cmp cmp, const V &value, exclude skip = {}) const {
         return some(cmp, value, skip, ffi::test_some, ffi::test_some_vector);

@@ -105,7 +105,7 @@ template <ffi::SignalOp op> struct is_signal_update<signal_update<op>> : std::tr
 template <typename Op, typename T, bool = is_reduction<Op>::value> inline constexpr bool fits = true;
 template <typename Op, typename T> inline constexpr bool fits<Op, T, true> = Op::template fits<T>;
 
-// Checks of the compiler. Each is made where it is named, so that its sentence comes before whatever else does not fit.
+// Checks of the compiler. Each is made where it is named, so that its sentence comes before other errors.
 
 template <typename Op, typename T> struct check_reduction {
     static_assert(is_reduction<Op>::value, "nvshmemrs: the operation must be one of nvshmemrs::plus, multiplies, "

@@ -57,7 +57,7 @@ pub(crate) fn render(template: &str, context: impl Serialize) -> anyhow::Result<
     environment.add_filter("fortran", |of: ViaDeserialize<Scalar>| of.0.fortran());
     environment
         .render_str(template, context)
-        .context("the template does not fit what the emitter gives it")
+        .context("the template does not fit the values of the emitter")
 }
 
 /// Wraps documentation text to `width` columns. Paragraphs stay separate (an empty line), and the sentence that lists the errors

@@ -120,12 +120,17 @@ pub(super) fn family() -> Family {
                 "Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many \
                  elements as all of them together: with one dimension more than `source`, the last one is the member. \
                  In place `source` is the member's own part of `dest`; otherwise they must not overlap."),
+<<<<<<< HEAD
         moving("collect", &[TEAM, DEST, SOURCE, BYTES], ", same symmetric address `dest`",
             "Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in `dest` \
+=======
+        moving("collect", MOVE, ", same symmetric address `dest`",
+            "Puts together the data of every member, `bytes` bytes that may differ between members, in team order, in `dest` \
+>>>>>>> house
              on every member, which has room for the sum. `source` and `dest` must not overlap.",
             shmem("9.9.8", "shmem_collectmem"))
             .arrays("bytes", "size(dest) >= size(source)", "at least as many elements as `source`",
-                "Puts together what every member brings, which may differ in size, in team order, in `dest` of every \
+                "Puts together the data of every member, which may differ in size, in team order, in `dest` of every \
                  member. `dest` must have room for all of it, which is not checked further than the allocation it \
                  lies in. `source` and `dest` must not overlap."),
         moving("alltoall", MOVE, SAME_BYTES,
@@ -164,7 +169,7 @@ pub(super) fn family() -> Family {
              has one part per member. Other members may pass any `source`, also NULL: it is not used. In place: the root's \
              `dest` is its own part, `source + root * bytes`; otherwise they must not overlap.",
             Standard::Mpi("MPI_Scatter"))
-            .arrays("scatter", "me /= root .or. size(source) == n * size(dest)", "one part per member of what `source` has",
+            .arrays("scatter", "me /= root .or. size(source) == n * size(dest)", "one part per member of `source`",
                 "Sends part j of `source` of the member with the number `root` to `dest` of member j. There `source` has one \
                  part per member: the last dimension, or blocks of size(source) / n_pes elements. Other members may pass \
                  any `source`: it is not used. In place the root's `dest` is its own part of `source`; otherwise they must \
@@ -174,7 +179,7 @@ pub(super) fn family() -> Family {
              one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements; \
              otherwise they must not overlap.",
             Standard::Nvshmem("nvshmem_<type>_<op>_reducescatter".into()))
-            .arrays("reducescatter", "size(source) == n * size(dest)", "one part per member of what `source` has",
+            .arrays("reducescatter", "size(source) == n * size(dest)", "one part per member of `source`",
                 "As `nvshmemrs_reduce`, but member i keeps only part i of the result in `dest`. `source` has one such \
                  part per member. In place `dest` is the member's own part of `source`; otherwise they must not \
                  overlap."),

@@ -200,7 +200,7 @@ fn nvshmem_has_the_functions_of_its_lists() {
     for name in &names {
         for (function, ..) in name.functions() {
             assert!(seen.insert((name.prefix, function.clone())), "{function}");
-            // What NVIDIA's library has of three names is a declaration only.
+            // NVIDIA's library only declares three names.
             let declared = name.over == Over::Named(&["half"]) && name.prefix == "nvshmem_";
             if name.place != Place::Device && !declared {
                 let mem = name.name.contains("mem") && name.name != "ask_smem";

@@ -34,34 +34,34 @@ type Entry = (&'static str, Of, &'static str, &'static str, &'static str);
 const ENTRIES: [Entry; 8] = [
     ("wait_until", Of::One, "9.10.1", "",
         "Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as `cmp` says. \
-         What was put before the value that does is visible on return."),
+         Data put before that value is visible on return."),
     ("test", Of::One, "9.10.8", "",
         "Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at `value` as `cmp` says: \
-         gives 1 or 0. What was put before the value that does is visible on return."),
+         gives 1 or 0. Data put before that value is visible on return."),
     ("wait_until_all", Of::All, "9.10.2", "9.10.5",
         "Waits until each of the `count` elements at the symmetric address `ivars` of this PE has compared to the one at `value` \
-         as `cmp` says. What was put before the values that do is visible on return. If there is no element to wait for, it \
+         as `cmp` says. Data put before these values is visible on return. If there is no element to wait for, it \
          returns at once."),
     ("wait_until_any", Of::Any, "9.10.3", "9.10.6",
         "Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at `value` as \
-         `cmp` says, and gives the index of such an element. What was put before its value is visible on return. If several \
+         `cmp` says, and gives the index of such an element. Data put before its value is visible on return. If several \
          compare, calls with the same arguments take turns: in time they give each of them, also if other calls come in \
          between. If there is no element to wait for, it returns at once and gives SIZE_MAX."),
     ("wait_until_some", Of::Some, "9.10.4", "9.10.7",
         "Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE compares to the one at \
-         `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives their number. What was put \
+         `value` as `cmp` says; writes the indices of all that do to `indices`, in order, and gives their number. Data put \
          before their values is visible on return. If there is no element to wait for, it returns at once and gives 0."),
     ("test_all", Of::All, "9.10.9", "9.10.12",
         "Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the one at `value` as `cmp` \
-         says: gives 1 or 0. What was put before the values is visible on return if they do. If there is no element to look at, \
+         says: gives 1 or 0. Data put before the values is visible on return if they do. If there is no element to look at, \
          it gives 1."),
     ("test_any", Of::Any, "9.10.10", "9.10.13",
         "Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that compares to the one at \
-         `value` as `cmp` says, SIZE_MAX if none does. What was put before its value is visible on return. If several compare, \
+         `value` as `cmp` says, SIZE_MAX if none does. Data put before its value is visible on return. If several compare, \
          calls with the same arguments take turns: in time they give each of them, also if other calls come in between."),
     ("test_some", Of::Some, "9.10.11", "9.10.14",
         "Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE that compare to the one at \
-         `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. What was put before their values \
+         `value` as `cmp` says to `indices`, in order, and gives their number, which may be 0. Data put before their values \
          is visible on return."),
 ];
 

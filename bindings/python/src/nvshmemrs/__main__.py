@@ -39,7 +39,7 @@ def main(arguments: List[str]) -> int:
     for argument in arguments:
         said = told(argument)
         if said is None:
-            return refuse(f"there is no option {argument}; --help shows those that there are")
+            return refuse(f"there is no option {argument}; --help shows the options")
         words += said
     print(" ".join(shlex.quote(word) for word in words))
     return 0

@@ -1,7 +1,7 @@
 """``nvshmem.bindings`` of NVSHMEM4Py: the functions of the C library that programs call by numbers.
 
-Pointers, teams and streams are ints; a stream is the number of a ``cudaStream_t``, or what the
-functions of ``nvshmemrs.core`` take. Each function does what the one of ``nvshmemrs.core`` does and
+Pointers, teams and streams are ints; a stream is the number of a ``cudaStream_t``, or a stream that the
+functions of ``nvshmemrs.core`` take. Each function is the one of ``nvshmemrs.core`` and
 raises its errors. A function that is not here raises AttributeError.
 """
 

@@ -6,4 +6,4 @@ from __future__ import annotations
 
 from typing import List
 
-__path__: List[str] = []  # as of a package; compat says what its modules are
+__path__: List[str] = []  # as of a package; compat has its modules

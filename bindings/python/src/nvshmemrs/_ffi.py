@@ -4,7 +4,7 @@
 ``lib.nvshmemrs_put(...)`` takes plain ints for handles, addresses, sizes and numbers. An address is
 a ``c_void_p``: an int, or a ctypes object by ``byref``. An output is a typed pointer: pass the
 ctypes object itself, ``pe = c_int32(); lib.nvshmemrs_my_pe(runtime, pe)``, or ``None`` for NULL.
-NULL for a callback is a null function, ``InterruptHook()``; keep a callback, and what a queued call
+NULL for a callback is a null function, ``InterruptHook()``; keep a callback, and memory that a queued call
 reads or writes, until the library is done with it. Every call lets other Python threads run.
 
 Loading fails with ImportError unless the library answers the ABI version and the API hash that this
@@ -405,7 +405,7 @@ class DeviceState(Structure):
     _fields_ = [
         # "nvsh" in ASCII, the first letter lowest.
         ("magic", c_uint32),
-        # The layout of this struct, and of what it refers to.
+        # The layout of this struct, and of the tables that it refers to.
         ("version", c_uint32),
         # This PE's number.
         ("my_pe", c_int32),
@@ -419,7 +419,7 @@ class DeviceState(Structure):
         ("abort", c_uint64),
         # For the library's own kernels.
         ("error", c_uint64),
-        # The address of the table of teams, and of what belongs to it.
+        # The address of the table of teams, and of the areas beside it.
         ("job", c_uint64),
         # Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they
         # reach.
@@ -1750,7 +1750,7 @@ _FUNCTIONS = (
         (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t),
         """(runtime, team, dest, source, bytes)
 
-    Puts together what every member brings, `bytes` bytes that may differ between members, in team
+    Puts together the data of every member, `bytes` bytes that may differ between members, in team
     order, in `dest` on every member, which has room for the sum. `source` and `dest` must not
     overlap.
 
@@ -2040,13 +2040,13 @@ _FUNCTIONS = (
         (c_uint64, c_int32, c_int32, c_int32, c_int32),
         """(runtime, algorithm, blocks, threads, chunk)
 
-    Sets one algorithm for all collectives on GPU memory that this process starts from now on,
-    whatever their size, in place of the tuned choice: for programs that measure, such as
-    `nvshmemrs-perf --tune`. `blocks`, 1 to 128: the maximum number of blocks of a kernel.
-    `threads`, a multiple of 32 up to 512: the threads of a block that move data. `chunk`: the size
-    in bytes, a multiple of 128 from 1024 to 4194304, of the chunks in which `reduce` and
-    `broadcast` send with the direct algorithm; 0: not in chunks. With NVSHMEMRS_ALGORITHM_TUNED the
-    sizes are 0, and the tuned choice applies again. Results have the same bits in any case.
+    Sets one algorithm for all collectives on GPU memory that this process starts from now on, of
+    any size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf
+    --tune`. `blocks`, 1 to 128: the maximum number of blocks of a kernel. `threads`, a multiple of
+    32 up to 512: the threads of a block that move data. `chunk`: the size in bytes, a multiple of
+    128 from 1024 to 4194304, of the chunks in which `reduce` and `broadcast` send with the direct
+    algorithm; 0: not in chunks. With NVSHMEMRS_ALGORITHM_TUNED the sizes are 0, and the tuned
+    choice applies again. Results have the same bits in any case.
 
     Local. All PEs must have made the same call before they start a collective; otherwise the
     collective would deadlock. A collective that does not fit in a team's staging memory, or that
@@ -2617,7 +2617,7 @@ _FUNCTIONS = (
         """(runtime, ivar, cmp, value, dtype)
 
     Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at
-    `value` as `cmp` says. What was put before the value that does is visible on return.
+    `value` as `cmp` says. Data put before that value is visible on return.
 
     Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
     `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must be aligned to its
@@ -2639,8 +2639,7 @@ _FUNCTIONS = (
         """(runtime, ivar, cmp, value, dtype, result)
 
     Whether this PE's copy of the element at the symmetric address `ivar` compares to the one at
-    `value` as `cmp` says: gives 1 or 0. What was put before the value that does is visible on
-    return.
+    `value` as `cmp` says: gives 1 or 0. Data put before that value is visible on return.
 
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivar` must
@@ -2660,8 +2659,8 @@ _FUNCTIONS = (
         """(runtime, ivars, count, status, cmp, value, dtype)
 
     Waits until each of the `count` elements at the symmetric address `ivars` of this PE has
-    compared to the one at `value` as `cmp` says. What was put before the values that do is visible
-    on return. If there is no element to wait for, it returns at once.
+    compared to the one at `value` as `cmp` says. Data put before these values is visible on return.
+    If there is no element to wait for, it returns at once.
 
     Local: only the caller waits; may be queued on a stream. `cmp` is one of `nvshmemrs_cmp`,
     `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must be aligned to its
@@ -2683,8 +2682,8 @@ _FUNCTIONS = (
         """(runtime, ivars, count, status, cmp, value, dtype, index)
 
     Waits until one of the `count` elements at the symmetric address `ivars` of this PE compares to
-    the one at `value` as `cmp` says, and gives the index of such an element. What was put before
-    its value is visible on return. If several compare, calls with the same arguments take turns: in
+    the one at `value` as `cmp` says, and gives the index of such an element. Data put before its
+    value is visible on return. If several compare, calls with the same arguments take turns: in
     time they give each of them, also if other calls come in between. If there is no element to wait
     for, it returns at once and gives SIZE_MAX.
 
@@ -2710,8 +2709,8 @@ _FUNCTIONS = (
 
     Waits until at least one of the `count` elements at the symmetric address `ivars` of this PE
     compares to the one at `value` as `cmp` says; writes the indices of all that do to `indices`, in
-    order, and gives their number. What was put before their values is visible on return. If there
-    is no element to wait for, it returns at once and gives 0.
+    order, and gives their number. Data put before their values is visible on return. If there is no
+    element to wait for, it returns at once and gives 0.
 
     Local: only the caller waits. Given a stream, it returns when the stream has run it. `cmp` is
     one of `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double;
@@ -2734,8 +2733,8 @@ _FUNCTIONS = (
         """(runtime, ivars, count, status, cmp, value, dtype, result)
 
     Whether all of the `count` elements at the symmetric address `ivars` of this PE compare to the
-    one at `value` as `cmp` says: gives 1 or 0. What was put before the values is visible on return
-    if they do. If there is no element to look at, it gives 1.
+    one at `value` as `cmp` says: gives 1 or 0. Data put before the values is visible on return if
+    they do. If there is no element to look at, it gives 1.
 
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
@@ -2756,9 +2755,9 @@ _FUNCTIONS = (
         """(runtime, ivars, count, status, cmp, value, dtype, index)
 
     Gives the index of one of the `count` elements at the symmetric address `ivars` of this PE that
-    compares to the one at `value` as `cmp` says, SIZE_MAX if none does. What was put before its
-    value is visible on return. If several compare, calls with the same arguments take turns: in
-    time they give each of them, also if other calls come in between.
+    compares to the one at `value` as `cmp` says, SIZE_MAX if none does. Data put before its value
+    is visible on return. If several compare, calls with the same arguments take turns: in time they
+    give each of them, also if other calls come in between.
 
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
@@ -2781,7 +2780,7 @@ _FUNCTIONS = (
 
     Writes the indices of all of the `count` elements at the symmetric address `ivars` of this PE
     that compare to the one at `value` as `cmp` says to `indices`, in order, and gives their number,
-    which may be 0. What was put before their values is visible on return.
+    which may be 0. Data put before their values is visible on return.
 
     Local; never waits. Given a stream, it returns when the stream has run it. `cmp` is one of
     `nvshmemrs_cmp`, `dtype` is one of `nvshmemrs_dtype`: an integer, float or double; `ivars` must
@@ -3228,8 +3227,8 @@ _FUNCTIONS = (
     without any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several
     hosts.
 
-    A PE that has joined already, by whichever function, may call it again. It gets the same runtime
-    at once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the
+    A PE that has joined already, by any function, may call it again. It gets the same runtime at
+    once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the
     PE's attribute; default attributes are not compared. Each thread that is a PE has its own count;
     the threads of a process that is a PE have one count.
 
@@ -3423,8 +3422,8 @@ _FUNCTIONS = (
         """(runtime, status)
 
     Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at
-    once, the others within a second, whatever they do. C streams are flushed; functions of `atexit`
-    and destructors do not run.
+    once, the others within a second, also during other calls. C streams are flushed; functions of
+    `atexit` and destructors do not run.
 
     One-sided; any thread may call it. It returns with an error only; it is complete when the caller
     has ended.

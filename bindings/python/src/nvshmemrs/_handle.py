@@ -15,7 +15,7 @@ class Handle:
 
     __slots__ = ()
 
-    _instead = "pickle what describes it, and make a new one where it is needed"
+    _instead = "pickle its description, and make a new one where it is needed"
     """Called in place of pickling."""
 
     def __copy__(self: _Self) -> _Self:

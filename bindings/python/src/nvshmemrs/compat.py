@@ -1,6 +1,6 @@
 """Programs of NVSHMEM4Py, unchanged: ``import nvshmem.core`` gives ``nvshmemrs.core``.
 
-``python -m nvshmemrs SCRIPT ARGS`` does it for a program and for what the program starts;
+``python -m nvshmemrs SCRIPT ARGS`` does it for a program and for programs that it starts;
 ``install()`` does it inside a program. Either way `nvshmem` is this package also where NVSHMEM4Py
 is installed.
 """
@@ -45,7 +45,7 @@ _TRACKERS = ("collective", "init_fini", "interop.cupy", "interop._tensors", "mem
 
 
 def install() -> None:
-    """Makes ``import nvshmem`` and its submodules give nvshmemrs, in this process and in those that
+    """Makes ``import nvshmem`` and its submodules give nvshmemrs, in this process and in processes that
     multiprocessing starts from it. May be called again.
 
     ImportError if `nvshmem` was imported before and is another package: call ``install`` first.

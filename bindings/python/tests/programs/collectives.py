@@ -29,7 +29,7 @@ if n > 2:
 
 
 def values(pe: int, dtype: str, count: int) -> np.ndarray:
-    """What a PE contributes; any PE can say so of any other."""
+    """The contribution of a PE, which every PE can compute."""
     made = np.random.default_rng(1000 * pe + count).integers(0, 9, count)
     if dtype[0] == "c":
         return (made + 1j * (pe - made)).astype(dtype)
@@ -117,7 +117,7 @@ def check_dtype(dtype: str, on_stream: bool) -> None:
                 lambda d, s: nvshmem.broadcast(team, d, src[one], root, stream=s),
                 dst, one, all_ones[root], on_stream, (dtype, team, "broadcast"),
             )  # fmt: skip
-            is_root = mine == root  # what is not the root's is not used
+            is_root = mine == root  # only the root's is used
             gathered = (
                 np.concatenate(all_ones) if is_root else np.full(SIZE * size, MARK, dst.dtype)
             )

@@ -8,21 +8,13 @@ import os
 import threading
 
 import torch
+from expect import raises
 
 import nvshmemrs.core as nvshmem
 
 number = int(os.environ.get("NVSHMEMRS_PE", "0")) % torch.cuda.device_count()
 torch.cuda.set_device(number)
 local = torch.device("cuda", number)
-
-
-def raises(kind, words, call):
-    try:
-        call()
-    except kind as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"no error with {words!r}")
 
 
 mem_pool = nvshmem.interop.torch.mem_pool

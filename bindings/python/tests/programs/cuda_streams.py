@@ -10,6 +10,7 @@ import cupy
 import numpy as np
 import torch
 from cuda.core import Device
+from expect import raises
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType, SignalOp, _job
@@ -92,12 +93,7 @@ for wrong in ("stream", object(), -1, 1.5):
         lambda: nvshmem.barrier_all(wrong),
         lambda: nvshmem.reduce("WORLD", total, ones, "sum", wrong),
     ):
-        try:
-            call()
-        except nvshmem.NvshmemError as error:
-            assert "cudaStream_t" in str(error), error
-        else:
-            raise AssertionError(f"{wrong!r} is a stream")
+        raises(nvshmem.NvshmemError, "cudaStream_t", call)
 
 # Memory that was dropped is not given away before the streams have passed.
 gate = nvshmem.array(1, "u8")

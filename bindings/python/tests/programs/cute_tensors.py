@@ -6,6 +6,7 @@ import ctypes
 import os
 
 import numpy as np
+from expect import raises
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.device.cute as nv
@@ -15,15 +16,6 @@ import cutlass
 import cutlass.cute as cute
 
 os.environ["NVSHMEMRS_MEMORY"] = "device"
-
-
-def raises(kind, words, call):
-    try:
-        call()
-    except kind as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"no error with {words!r}")
 
 
 raises(nvshmem.NotInitializedError, "init", lambda: heap.tensor(4))

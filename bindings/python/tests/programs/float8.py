@@ -4,6 +4,7 @@ fold in float32, rounded once to the nearest, of two to the even one, saturated,
 
 import ml_dtypes
 import numpy as np
+from expect import raises
 
 import nvshmemrs.core as nvshmem
 
@@ -61,12 +62,8 @@ def check(dtype: np.dtype, op: str) -> None:
             assert (dest.view("u1")[[0, size + 1]] == 0xA5).all()
             nvshmem.barrier_all()
     for wrong in ("and", "or", "xor"):
-        try:
-            nvshmem.reduce(0, dest, dest, wrong)
-        except nvshmem.NvshmemInvalid as error:
-            assert f"sum, prod, min or max with elements of `{dtype}`" in str(error), error
-        else:
-            raise AssertionError(f"{wrong} of {dtype}")
+        words = f"sum, prod, min or max with elements of `{dtype}`"
+        raises(nvshmem.NvshmemInvalid, words, nvshmem.reduce, 0, dest, dest, wrong)
     # As its bits, for whom ml_dtypes is not there.
     bits = nvshmem.array(1 << 16, "u1")
     bits[:] = codes(me)

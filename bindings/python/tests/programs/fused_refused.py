@@ -2,7 +2,10 @@
 two, a member's mistake that all members are told.
 """
 
+from functools import partial
+
 import numpy as np
+from expect import raises
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import fused
@@ -11,14 +14,7 @@ nvshmem.init(timeout=60)
 me, n = nvshmem.my_pe(), nvshmem.n_pes()
 
 
-def refused(words, call, *arguments, **options):
-    try:
-        call(*arguments, **options)
-    except nvshmem.NvshmemInvalid as error:
-        assert words in str(error), (words, str(error))
-    else:
-        raise AssertionError(f"not refused: {words}")
-
+refused = partial(raises, nvshmem.NvshmemInvalid)
 
 def made(*shape, dtype="float32"):
     return np.zeros(shape, dtype)

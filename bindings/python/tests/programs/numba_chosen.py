@@ -1,4 +1,4 @@
-"""What `numba_kernels.py` makes its kernels with, as NUMBA_KERNELS says: `numba-cuda`, which is the
+"""The frontend of `numba_kernels.py` and `numba_lent.py`, as NUMBA_KERNELS says: `numba-cuda`, which is the
 simulator if NUMBA_ENABLE_CUDASIM is 1; `numba-cuda-mlir`; or else a folder of kernels that
 `numba_mlir_build.py` has compiled, where no compiler is needed.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 
 import numpy as np
+
+import nvshmemrs.core as nvshmem
 
 CHOSEN = os.environ.get("NUMBA_KERNELS", "numba-cuda")
 SIMULATED = CHOSEN == "numba-cuda" and os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
@@ -31,4 +33,25 @@ else:
 
     shmem = low = None  # kernels that are not compiled here call nothing here
 
-__all__ = ["SIMULATED", "cuda", "low", "shmem"]
+__all__ = ["SIMULATED", "cuda", "fill", "host", "low", "same", "shmem"]
+
+
+def host(array):
+    """The contents of an array on either kind of memory."""
+    return array.get() if hasattr(array, "get") else np.array(array)
+
+
+def fill(array, values):
+    if hasattr(array, "get"):
+        array.set(np.asarray(values, array.dtype))
+    else:
+        array[...] = values
+
+
+def same(got, expected, what):
+    """Raises unless the bytes are equal; names the first elements that differ."""
+    expected = np.asarray(expected, got.dtype)
+    if got.tobytes() != expected.tobytes():
+        wrong = np.flatnonzero(np.ravel(got) != expected.ravel())
+        told = f"{len(wrong)} are wrong, first {wrong[:5]}: {got} and not {expected}"
+        raise AssertionError(f"PE {nvshmem.my_pe()}: {what}: {told}")

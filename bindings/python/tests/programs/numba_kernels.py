@@ -12,7 +12,7 @@ import os
 import sys
 
 import numpy as np
-from numba_chosen import SIMULATED, cuda, low, shmem
+from numba_chosen import SIMULATED, cuda, fill, host, low, same, shmem
 
 import nvshmemrs.core as nvshmem
 
@@ -50,25 +50,8 @@ def launch(kernel, *arguments, threads=THREADS, blocks=1):
     cuda.synchronize()
 
 
-def host(array):
-    """What an array on either kind of memory has."""
-    return array.get() if hasattr(array, "get") else np.array(array)
-
-
-def fill(array, values):
-    if hasattr(array, "get"):
-        array.set(np.asarray(values, array.dtype))
-    else:
-        array[...] = values
-
-
 def pattern(pe, n, dtype):
     return ((np.arange(n) * 3 + pe * 5) % 100 + 1).astype(dtype)
-
-
-def same(got, expected, what):
-    if got.tobytes() != np.asarray(expected, got.dtype).tobytes():
-        raise AssertionError(f"PE {me}: {what}: {got} and not {expected}")
 
 
 # --- puts and gets --------------------------------------------------------------------------------

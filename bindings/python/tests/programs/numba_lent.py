@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from numba_chosen import CHOSEN, SIMULATED, cuda, low, shmem
+from numba_chosen import CHOSEN, SIMULATED, cuda, fill, host, low, same, shmem
 
 import nvshmemrs.core as nvshmem
 
@@ -117,25 +117,8 @@ def dynamic(given):
     given[cuda.threadIdx.x] = shmem.give_smem(smem)
 
 
-def host(array):
-    return array.get() if hasattr(array, "get") else np.array(array)
-
-
-def fill(array, values):
-    if hasattr(array, "get"):
-        array.set(np.asarray(values, array.dtype))
-    else:
-        array[...] = values
-
-
 def pattern(pe, n, dtype):
     return ((np.arange(n) * 7 + pe * 13) % 101 + 1).astype(dtype)
-
-
-def same(got, expected, what):
-    if not np.array_equal(got, expected):
-        wrong = np.flatnonzero(got != expected)
-        raise AssertionError(f"PE {me}: {what}: {len(wrong)} are wrong, first {wrong[:5]}")
 
 
 def places(dtype):

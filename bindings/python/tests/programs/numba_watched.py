@@ -190,7 +190,7 @@ def pending(inbox, work, fetched, full, emptied):
 
 @jit
 def queue(tickets, places, ready):
-    """A queue on PE 0: whoever has a ticket owns its place, and an atomic operation publishes it."""
+    """A queue on PE 0: the PE with a ticket owns its place, and an atomic operation publishes it."""
     me, n = shmem.my_pe(), shmem.n_pes()
     for _ in range(TURNS):
         ticket = shmem.atomic_fetch_inc(tickets, 0)

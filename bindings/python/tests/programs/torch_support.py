@@ -3,6 +3,7 @@
 import os
 import sys
 
+import expect
 import torch
 
 import nvshmemrs.core as nvshmem
@@ -44,12 +45,7 @@ def same(found, expected):
 
 
 def raises(words, call, *arguments, kind=(nvshmem.NvshmemError, RuntimeError), **named):
-    try:
-        call(*arguments, **named)
-    except kind as error:
-        assert words in str(error), (words, error)
-    else:
-        raise AssertionError(f"no error with {words!r}")
+    expect.raises(kind, words, call, *arguments, **named)
 
 
 def run(*parts):

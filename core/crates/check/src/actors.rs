@@ -9,8 +9,8 @@
 //! * A function of the program's that ran on a stream may have informed every actor.
 //!
 //! Two accesses of two actors to the same bytes are a finding if one of them writes and the later one does not know of the earlier one.
-//! Memory that is not symmetric counts where an operation of the library uses it, so that what is freed and allocated again is no
-//! finding. While no stream has anything to do that its caller does not know of, nothing is kept.
+//! Memory that is not symmetric counts where an operation of the library uses it, so that a block freed and allocated again is no
+//! finding. While no stream has work that its caller does not know of, nothing is kept.
 
 use super::Checker;
 use super::report::{AccessInfo, Finding, FindingPlace, Problem};
@@ -45,7 +45,7 @@ pub(super) fn is_caller() -> bool {
     ACTOR.get() == CALLER
 }
 
-/// The knowledge of an actor about each actor, by their numbers: tags. Those that it does not have are 0.
+/// The knowledge of an actor about each actor, by their numbers: tags, and 0 for missing ones.
 pub(crate) type Known = Vec<u64>;
 
 fn of(known: &Known, actor: usize) -> u64 {
@@ -273,7 +273,7 @@ impl Checker {
         known
     }
 
-    /// A stream's thread begins with work that was queued by who knew `known`. `function`: it is one of the program's.
+    /// A stream's thread begins with work that an actor with the knowledge `known` has queued. `function`: a function of the program.
     pub(super) fn stream_begins(&self, stream: Option<u32>, known: &[u64], function: bool) {
         let actor = stream.map_or(NOBODY, |stream| stream as usize);
         ACTOR.set(actor);

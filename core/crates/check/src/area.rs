@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! 0        for each PE: its clocks, their history, the names of its sites
-//!          arrivals that another PE than the memory's owner has noticed; who has pointers to whose memory
+//!          arrivals that another PE than the memory's owner has noticed; which PE has pointers to which PE's memory
 //!          sync objects: lines that were too short, keys, entries
-//!          for each team number and PE: what it published in its last two meetings
+//!          for each team number and PE: its publications in its last two meetings
 //!          the keys of problems that were reported
 //!          for each PE: one bit per word of its part, set if the word has had a sync object
 //!          for each PE: the shadow, four cells per word of its part
@@ -12,9 +12,9 @@
 //!
 //! All of it is 64-bit atomics, zero at first. Bits and shadow are committed with the allocations they belong to; the rest is backed
 //! when touched, as the control block is. Only the keys of problems have a lock, which nobody waits for longer
-//! than some milliseconds: every word is written in one go, clocks only grow, and what
-//! consists of several words has a checksum. So a PE that dies leaves nothing half done that another one would wait for. A PE that
-//! writes over it leads the reports astray, but nobody out of the area: what is used as an index is bounded here or where it is read.
+//! than some milliseconds: every word is written in one go, clocks only grow, and an entry that
+//! consists of several words has a checksum. So a PE that dies leaves nothing half done that another PE would wait for. A PE that
+//! writes over the area falsifies reports, but causes no access outside of it: indices are bounded here or where they are read.
 //!
 //! # Rules of this module
 //!
@@ -271,7 +271,7 @@ impl Area {
         (len > 0).then(text)
     }
 
-    /// Marks a site as one that frees.
+    /// Marks a site whose call frees memory.
     pub(super) fn set_frees(&self, pe: u64, site: u16) {
         self.site(pe, site)[0].fetch_or(FREES, Relaxed);
     }
@@ -366,7 +366,7 @@ impl Area {
         let (address, len) = (shadow.as_ptr() as u64, size_of_val(shadow) as u64);
         let bits = self.base + self.layout.bits + pe * self.layout.bits_part;
         self.segment.commit(bits + first / 8, count.div_ceil(8))?;
-        // Nothing is touched that has no memory behind it; what is given back in between is there to be had again.
+        // Pages without memory are not touched; memory given back in between is available again.
         self.segment.commit(address, len)?;
         self.decommit(pe, offset, bytes);
         self.segment.commit(address, len)

@@ -14,11 +14,11 @@
 //! * if it reads until quiet (get_nbi, source of put_nbi): when `done[q] >= t`.
 //!
 //! A tag stands for a state in which p's clocks do not change: p takes the next one when it has learned something, at fence and quiet, and before
-//! an operation that is over on return and follows one that others can draw conclusions from. Two puts in a row share a tag: what
-//! orders them is `done` and `came`, never `seen`.
+//! an operation that is over on return and follows an operation visible to other PEs. Two puts in a row share a tag:
+//! `done` and `came` order them, never `seen`.
 //!
-//! The states of the last tags stay in a history, which others look up by tag. All of it only grows, so who looks up one that
-//! has been overwritten finds a later one, and learns too much rather than too little. The same holds for reading while somebody
+//! The states of the last tags stay in a history, which other PEs look up by tag. All values only grow, so a PE that looks up a state that
+//! has been overwritten finds a later state, and learns too much rather than too little. The same holds for reading while another PE
 //! writes.
 
 use super::area::{Area, CLOCK_HEAD, Words};
@@ -43,7 +43,7 @@ mod head {
     pub(super) const REPORTS: usize = 7;
     /// The PE has ordered its puts up to this tag before something that others can see: by fence, quiet, a signal, an atomic operation.
     pub(super) const ORDERED: usize = 8;
-    /// The same, as it was when the PE came to its last two frees, by the parity of their number: who has left one may be in the
+    /// The same at the PE's last two calls of free, by the parity of their number: a PE that has left one call may be in the
     /// next while others still judge the first.
     pub(super) const FREED: [usize; 2] = [9, 10];
     /// The state of the PE: see [`Standing`](super::Standing).
@@ -356,8 +356,8 @@ impl Clocks {
         (0..self.area.n() as u64).all(|pe| pe == self.me || !self.stands(pe, Standing::Runs))
     }
 
-    /// Whether no other PE gets on by itself: each waits and holds nothing back, or stands still and comes behind this one. Who delays
-    /// comes behind who stalls, and among these the seed decides.
+    /// Whether no other PE makes progress by itself: each waits and holds nothing back, or stands still and comes behind this PE. A PE that delays
+    /// comes behind a PE that stalls, and among equal PEs the seed decides.
     pub(super) fn others_need_this(&self, seed: u64) -> bool {
         let rank = |pe: u64| Random::new(seed ^ pe << 32).next();
         let standing = |pe: u64| self.head(pe)[head::STANDING].load(Relaxed);
@@ -513,7 +513,7 @@ impl Clocks {
         pointers && (0..self.area.n() as u64).any(|pe| has(pe) && !self.reports_accesses(pe))
     }
 
-    /// Learns all that those could publish now who may have stored to a word of `owner` without telling.
+    /// Learns all that PEs could publish now that may have stored to a word of `owner` without a report.
     pub(super) fn learn_stores(&self, owner: u64) -> bool {
         let has = |pe: &u64| self.area.pointer(owner, *pe).load(Relaxed) != 0;
         let unseen = |pe: &u64| has(pe) && !self.reports_accesses(*pe);

@@ -1,7 +1,7 @@
 //! Fence and quiet, and the operations of contexts, which those of another context neither order nor complete.
 //!
 //! The tracker has one order for all operations of a PE. So an operation that is still open when fence or quiet of another context is
-//! called is recorded once more, as if it was issued after that call. What is held back is delivered by any quiet, as the standard allows.
+//! called is recorded once more, as if it was issued after that call. Any quiet delivers held operations, as the standard allows.
 
 use super::tracker::Kind;
 use super::{Checker, Inside};

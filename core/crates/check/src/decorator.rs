@@ -113,10 +113,7 @@ impl Transport for Checked {
                 dest,
                 source,
                 nbi,
-            } => match nbi {
-                Nbi::No => checker.put(pe, dest, source, call),
-                Nbi::Yes { lasts } => checker.put_nbi(pe, dest, source, lasts, call),
-            },
+            } => checker.put(pe, dest, source, nbi, call),
             Body::Get {
                 pe,
                 source,
@@ -141,18 +138,10 @@ impl Transport for Checked {
                 offset,
                 width,
                 operation,
-                fetches: true,
+                fetches,
             } => {
-                return Ok([checker.atomic(pe, offset, width, operation, call), 0]);
-            }
-            Body::Atomic {
-                pe,
-                offset,
-                width,
-                operation,
-                fetches: false,
-            } => {
-                checker.atomic_update(pe, offset, width, operation, call);
+                let old = checker.atomic(pe, offset, width, operation, fetches, call);
+                return Ok([old, 0]);
             }
             Body::Signal {
                 pe,

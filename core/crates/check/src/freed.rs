@@ -1,4 +1,4 @@
-//! Blocks that were freed and whose memory is in quarantine: who uses them still?
+//! Freed blocks whose memory is in quarantine, and later uses of them.
 //!
 //! A freed block is filled with a pattern, and its whole pages are protected, so that a load or a store there ends the process at once. When the
 //! quarantine ends the pattern must be there still. Accesses that the program reports are known at once, by their address.

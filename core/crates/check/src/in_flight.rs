@@ -265,7 +265,7 @@ impl Checker {
         .collect()
     }
 
-    /// The program frees a block of its symmetric memory at a site. That completes what is in flight, so only what is fetched to the block
+    /// The program frees a block of its symmetric memory at a site. This completes operations in flight, so only data fetched to the block
     /// is lost.
     pub(super) fn freed_while_in_flight(&self, offset: u64, bytes: u64, site: u16) {
         let address = self.layout.address(self.me, offset);

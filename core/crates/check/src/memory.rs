@@ -29,7 +29,7 @@ pub(super) fn write(address: u64, source: &[u8]) -> bool {
         iov_base: address as *mut _,
         iov_len: source.len(),
     };
-    // SAFETY: the kernel checks both ranges and only reads `source`; what it writes was passed for that (rule 2 of `buffer`).
+    // SAFETY: the kernel checks both ranges and only reads `source`; the caller has passed the written range for writing (rule 2 of `buffer`).
     let copied = unsafe { libc::process_vm_writev(libc::getpid(), &ours, 1, &theirs, 1, 0) };
     copied == source.len() as isize
 }

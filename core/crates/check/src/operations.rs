@@ -25,39 +25,18 @@ enum From {
 }
 
 impl Checker {
-    /// See [`Transport::put`](crate::transport::Transport::put).
+    /// Executes [`Body::Put`](crate::transport::Body::Put).
     #[cold]
     #[inline(never)]
-    pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, call: Call) {
+    pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi, call: Call) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        self.read_local(Kind::Load, source, site);
-        let rewrites = self.track_put(Kind::Put, pe, dest, source, site);
-        self.issued(call, Kind::Put, (pe, dest), source.bytes() as u64);
-        let mut state = self.state();
         let put = (pe, dest, source);
-        let (_, finding) = self.issue_put(&mut state, put, rewrites, From::Now, site);
-        self.end(state, finding);
-    }
-
-    /// See [`Transport::put_nbi`](crate::transport::Transport::put_nbi).
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn put_nbi(
-        &self,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        lasts: bool,
-        call: Call,
-    ) {
-        let _inside = Inside::enter();
-        let site = self.site_of(call);
-        let from = self.hold_source(pe, dest, source, lasts, (site, call.context));
+        let from = self.hold_source(put, nbi, (site, call.context));
         let rewrites = self.track_put(Kind::Put, pe, dest, source, site);
         self.issued(call, Kind::Put, (pe, dest), source.bytes() as u64);
         let mut state = self.state();
-        let (_, finding) = self.issue_put(&mut state, (pe, dest, source), rewrites, from, site);
+        let (_, finding) = self.issue_put(&mut state, put, rewrites, from, site);
         self.end(state, finding);
     }
 
@@ -75,13 +54,8 @@ impl Checker {
     ) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let from = match nbi {
-            Nbi::Yes { lasts } => self.hold_source(pe, dest, source, lasts, (site, call.context)),
-            Nbi::No => {
-                self.read_local(Kind::Load, source, site);
-                From::Now
-            }
-        };
+        let put = (pe, dest, source);
+        let from = self.hold_source(put, nbi, (site, call.context));
         let rewrites = self.track_put(Kind::PutSignal, pe, dest, source, site);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
         self.acts_on(pe, offset, 8, Kind::Atomic, site);
@@ -91,7 +65,6 @@ impl Checker {
         self.actors.releases(stamp.tag);
         let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
         let mut state = self.state();
-        let put = (pe, dest, source);
         let (data, finding) = self.issue_put(&mut state, put, rewrites, from, site);
         self.issue_word(&mut state, signal, After::Tick(data));
         self.end(state, finding);
@@ -114,23 +87,8 @@ impl Checker {
         self.end(state, None);
     }
 
-    /// See [`Transport::atomic_update`](crate::transport::Transport::atomic_update).
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn atomic_update(
-        &self,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        call: Call,
-    ) {
-        let _inside = Inside::enter();
-        let site = self.site_of(call);
-        self.atomically(pe, offset, width, operation, false, (call, site));
-    }
-
-    /// See [`Transport::atomic`](crate::transport::Transport::atomic).
+    /// Executes [`Body::Atomic`](crate::transport::Body::Atomic) at once, after the operations that must precede it. Returns the old
+    /// value if the caller `fetches` it.
     #[cold]
     #[inline(never)]
     pub(crate) fn atomic(
@@ -139,26 +97,11 @@ impl Checker {
         offset: u64,
         width: Width,
         operation: Atomic,
+        fetches: bool,
         call: Call,
     ) -> u64 {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let old = self.atomically(pe, offset, width, operation, true, (call, site));
-        let echo = self.tracker.acquire(pe, offset, width.bytes(), old, site);
-        self.actors.hears(echo);
-        old
-    }
-
-    /// Atomic operations are executed at once, after the operations that must precede them. Gives the old value if the caller `fetches` it.
-    fn atomically(
-        &self,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-        (call, site): (Call, u16),
-    ) -> u64 {
         let bytes = width.bytes();
         let target_range = TargetRange { pe, offset, bytes };
         let reads_only = operation == Atomic::Fetch;
@@ -187,6 +130,11 @@ impl Checker {
             _ => self.update_now(target_range, width, operation, fetches, (call, site)),
         };
         self.end(state, None);
+        if !fetches {
+            return 0;
+        }
+        let echo = self.tracker.acquire(pe, offset, bytes, old, site);
+        self.actors.hears(echo);
         old
     }
 
@@ -344,7 +292,7 @@ impl Checker {
         self.end(state, None);
     }
 
-    /// Perhaps delivers something early. For who waits, and for calls that are over at once.
+    /// May deliver a held operation early. For waits, and for calls that are over at once.
     pub(crate) fn progress(&self) {
         // A call of the tracker waits for another host, and the PE gets on by itself.
         let is_inside = crate::sites::inside::is_inside();
@@ -461,22 +409,18 @@ impl Checker {
         }
     }
 
-    /// The program passes the source of a non-blocking put.
+    /// The program passes the source of a put: it is read now, or in flight until quiet.
     fn hold_source(
         &self,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        lasts: bool,
+        (pe, offset, source): (Pe, u64, LocalSource<'_>),
+        nbi: Nbi,
         (site, context): (u16, Context),
     ) -> From {
-        let far = TargetRange {
-            pe,
-            offset: dest,
-            bytes: source.bytes() as u64,
-        };
+        let bytes = source.bytes() as u64;
+        let far = TargetRange { pe, offset, bytes };
         let address = source.address() as u64;
-        if !lasts || far.bytes == 0 || self.overlap(far, address) {
+        let lasts = matches!(nbi, Nbi::Yes { lasts: true });
+        if !lasts || bytes == 0 || self.overlap(far, address) {
             self.read_local(Kind::Load, source, site);
             return From::Now;
         }
@@ -485,9 +429,9 @@ impl Checker {
             return From::Now;
         }
         let in_flight = Digest::of(address, source.bytes()).and_then(|digest| {
-            let in_flight =
-                self.in_flight
-                    .enter(address, far.bytes, Some(digest), (site, context))?;
+            let in_flight = self
+                .in_flight
+                .enter(address, bytes, Some(digest), (site, context))?;
             Some(From::Later { in_flight, digest })
         });
         in_flight.unwrap_or(From::Now)

@@ -230,7 +230,7 @@ impl Problem {
     /// Of which kind it is, where one mistake has several.
     fn kind(self) -> Problem {
         match self {
-            // Which of them is seen depends on who comes first, and on which PE.
+            // Which of them is seen depends on the order of the accesses and on the PE.
             Problem::WriteEarly
             | Problem::WriteWrite
             | Problem::ReadBack

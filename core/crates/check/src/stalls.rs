@@ -1,5 +1,5 @@
-//! Stalls: now and then a PE stands still after a wait or a meeting, or with what it holds back before quiet, and a stream before its
-//! next operation. So the others get ahead of it, and an order that only luck has brought about is missing.
+//! Stalls: now and then a PE stands still after a wait or a meeting, or with held operations before quiet, and a stream before its
+//! next operation. So the others get ahead of it, and an order by mere luck is missing.
 //!
 //! Stalls are frequent early in a run and rare later. Each ends soon after no other PE gets on by itself, and all of a PE together last no
 //! longer than [`BUDGET`]. Of several PEs that stall and wait for each other those go on first that the seed has given precedence.
@@ -24,7 +24,7 @@ const DELAY: Duration = Duration::from_millis(50);
 /// How often it looks whether the others get on; and where a look is a call to another host.
 const SLICE: Duration = Duration::from_micros(50);
 const SLICE_THERE: Duration = Duration::from_micros(500);
-/// How long they must not: who was woken may not have noticed yet.
+/// How long they must not: a PE that was woken may not have noticed yet.
 const SETTLED: Duration = Duration::from_micros(1500);
 /// Up to which wait or meeting a stall comes in so many of 2^16; and where something is held back. They thin out, because a stall takes as
 /// long as thousands of barriers.
@@ -84,7 +84,7 @@ impl Checker {
         self.stand_still(Standing::Stalls);
     }
 
-    /// Perhaps stands still, with what is held back.
+    /// May stand still, with held operations.
     pub(super) fn delay(&self) {
         self.stand_still(Standing::Delays);
     }

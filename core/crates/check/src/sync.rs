@@ -1,12 +1,12 @@
-//! Words that PEs synchronise by: what was published with them, who waits for which value, and what became of it.
+//! Words that PEs synchronise by: the publications with them, which PE waits for which value, and the outcome of the wait.
 //!
 //! A *sync object* belongs to a word that an atomic operation or a signal has written, or that somebody has waited for. It has three
-//! clocks, which every write to the word raises when its effect can be seen, and whoever sees the word learns. They are never
+//! clocks, which every write to the word raises when its effect can be seen, and which a PE that sees the word learns. They are never
 //! cleared, so a write to a word in which somebody else had a sync object before publishes too much rather than too little.
 //!
-//! A word for which there is no room falls back on its cells: who wrote it last, and what they could publish then.
+//! A word for which there is no room falls back on its cells: its last writers, and their possible publications.
 //!
-//! It also remembers what its PE waits for, and the last *changes* of the word, for waits that could miss a value.
+//! It also keeps the wait of its PE, and the last *changes* of the word, for waits that could miss a value.
 
 use super::area::{self, Area, SYNC_HEAD};
 use super::clocks::{Clock, Clocks, ReleaseStamp, Snapshot, raise};
@@ -59,7 +59,7 @@ pub(super) struct WaitRecord {
 }
 
 impl WaitRecord {
-    /// Whether these bits of the word are what it waits for.
+    /// Whether these bits of the word end the wait.
     pub(super) fn holds(&self, bits: u64) -> bool {
         let (cmp, expected) = (self.cmp, self.expected);
         macro_rules! compare {
@@ -83,7 +83,7 @@ impl WaitRecord {
         }
     }
 
-    /// Whether a change takes away what it waits for.
+    /// Whether a change removes the awaited value.
     fn misses(&self, change: &Change) -> bool {
         let same = change.offset == self.offset && change.bytes == self.dtype.size() as u64;
         same && self.holds(change.old) && !self.holds(change.new)
@@ -102,7 +102,7 @@ impl WaitRecord {
         }
     }
 
-    /// Whether a change brings what it waits for.
+    /// Whether a change brings the awaited value.
     pub(super) fn brings(&self, change: &Change) -> bool {
         let same = change.offset == self.offset && change.bytes == self.dtype.size() as u64;
         same && !self.holds(change.old) && self.holds(change.new)
@@ -170,7 +170,7 @@ impl Sync<'_> {
         &clocks[clock as usize * n..][..n]
     }
 
-    /// A write by `pe` publishes what it could.
+    /// A write by `pe` publishes the snapshot of its clocks.
     pub(super) fn publish(&self, clocks: &Clocks, pe: u64, moment: Snapshot) {
         let own = pe as usize;
         raise(&self.clock(Clock::Seen)[own], moment.tag);
@@ -194,7 +194,7 @@ impl Sync<'_> {
         }
     }
 
-    /// A PE that has seen the word of `owner` learns what was published. Tells whether any of it is new.
+    /// A PE that has seen the word of `owner` learns its publications. Returns whether any of them is new.
     pub(super) fn learn(&self, clocks: &Clocks, owner: u64) -> bool {
         let mut new = clocks.learn_all(Clock::Seen, self.clock(Clock::Seen), None);
         new |= clocks.learn_all(Clock::Done, self.clock(Clock::Done), None);
@@ -204,7 +204,7 @@ impl Sync<'_> {
         new
     }
 
-    /// Says what the owner waits for from now on. One thread of the owner at a time.
+    /// Records the wait that the owner begins. One thread of the owner at a time.
     pub(super) fn begin_wait(&self, wait: &WaitRecord) {
         let turn = self.words[WAIT_TURN].fetch_add(1, Relaxed);
         self.set_wait(turn as usize % WAITS, wait.pack());
@@ -250,7 +250,7 @@ impl Sync<'_> {
         (0..asks as usize).filter_map(|index| self.wait_at(index))
     }
 
-    /// A signal of `pe` tells of data, which whoever sees it next may use. If too many did before that nobody has seen, theirs
+    /// A signal of `pe` announces data, which the next PE that sees it may use. If there were too many unseen signals before it, their data
     /// counts as seen with all that came before it.
     pub(super) fn record_signalled(&self, pe: u64, stamp: &ReleaseStamp) {
         let turn = self.words[SIGNAL_TURN].fetch_add(1, Relaxed) as usize % SIGNALS;
@@ -267,7 +267,7 @@ impl Sync<'_> {
 
     /// Calls `take` with the data of signals since the last time.
     pub(super) fn take_signalled(&self, mut take: impl FnMut(SignalledData)) {
-        // Most words are no signals, and what there is of them is in the cache.
+        // Most words are no signals, and their entries are in the cache.
         if self.words[SIGNAL_TURN].load(Relaxed) == 0 {
             return;
         }
@@ -349,7 +349,7 @@ impl Sync<'_> {
         changes
     }
 
-    /// The change by another PE that takes away what a wait asks for, after one that has brought it. If there is more than one,
+    /// The change by another PE that removes the awaited value, after a change that has brought it. If there is more than one,
     /// the value comes again and again, and the wait sees it in the end.
     pub(super) fn loss(&self, wait: &WaitRecord, owner: u64) -> Option<Change> {
         let mut changes = self.changes();
@@ -422,7 +422,7 @@ impl Syncs {
         Some(self.at(first + found as u64, wanted))
     }
 
-    /// Begins to load what an atomic operation on a word will need, all at once: with many words each of it is a miss of the caches.
+    /// Begins to load the tables that an atomic operation on a word will need, all at once: with many words each load is a cache miss.
     #[inline]
     pub(super) fn prefetch(&self, pe: u64, word: u64) {
         area::prefetch(self.area.cells(pe, word, 1).as_flattened());
@@ -447,7 +447,7 @@ impl Syncs {
     }
 
     /// The sync object of a word, made if need be; `true` if it was. `waited` ones take the place of others if there is no room.
-    /// The maker must publish what the word's cells say.
+    /// The caller that made it must publish the contents of the word's cells.
     pub(super) fn get(&self, pe: u64, word: u64, waited: bool) -> Option<(Sync<'_>, bool)> {
         let wanted = key(pe, word);
         let mark = if waited { WAITED } else { 0 };

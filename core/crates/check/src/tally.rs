@@ -1,8 +1,8 @@
-//! Tells `nvshmemrs-run --check` whether the checker ran, what it found and what it could not watch, also for PEs that do not get as
+//! Tells `nvshmemrs-run --check` whether the checker ran, its findings and the accesses it could not watch, also for PEs that do not get as
 //! far as finalize: a file without a name, to whose end every PE adds a record when it joins and one for each finding.
 //!
-//! A record is five numbers of 64 bits: what it is, and for a finding its [keys](super::report::Keys). It is written in one go. Behind a
-//! finding's comes one that says how many bytes of JSON follow, and those, up to a multiple of a record's length.
+//! A record is five numbers of 64 bits: its kind, and for a finding its [keys](super::report::Keys). It is written in one go. Behind a
+//! finding's record comes a record with the number of bytes of JSON that follow, and these bytes, up to a multiple of a record's length.
 
 use super::report::Keys;
 use super::write;
@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The setting with the descriptor's number and what to recognise the file by: "7:1:4711" (device and inode).
+/// The setting with the descriptor's number, and the device and inode of the file: "7:1:4711".
 const SETTING: &str = "NVSHMEMRS_CHECK_FD";
 
 /// Kinds of entries in the file. The launcher knows the same numbers.
@@ -109,7 +109,7 @@ impl Tally {
     }
 }
 
-/// The descriptor, and the device and the inode of what it should be.
+/// The descriptor, and the expected device and inode of its file.
 fn parse(text: &str) -> Option<(i32, (u64, u64))> {
     let (number, file) = text.split_once(':')?;
     let (device, inode) = file.split_once(':')?;

@@ -10,7 +10,7 @@ use crate::buffer::{LocalDest, LocalSource};
 use smallvec::{SmallVec, smallvec};
 
 impl Checker {
-    /// Whether a put writes other bytes to what another put, which is held back, writes without a fence in between.
+    /// Whether a put writes other bytes to the same place as another put, which is held back, without a fence in between.
     #[cold]
     pub(super) fn two_puts(
         &self,

@@ -30,7 +30,7 @@ pub(super) fn check(call: &'static str, code: CUresult) -> Result<()> {
 pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
     let remedy = match code {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-            ": the GPU has no memory left; lower NVSHMEM_SYMMETRIC_SIZE or free what else uses it (`nvidia-smi` lists it)"
+            ": the GPU has no memory left; lower NVSHMEM_SYMMETRIC_SIZE, or end other processes that use it (`nvidia-smi` lists them)"
         }
         CUresult::CUDA_ERROR_NO_DEVICE => {
             ": no NVIDIA GPU is visible to this process; look at `nvidia-smi` and CUDA_VISIBLE_DEVICES"

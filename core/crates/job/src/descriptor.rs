@@ -1,7 +1,7 @@
 //! A descriptor that the library keeps from one call to the next.
 //!
 //! A program may close it: `closefrom` and `close_range` close descriptors of libraries, too. Its number may then refer to a file of the
-//! program. So before each use the library compares the file's device and inode with those that it has opened. No system call compares and
+//! program. So before each use the library compares the file's device and inode with those at its opening. No system call compares and
 //! uses a number in one step: a program that closes and opens during the call itself is not noticed.
 
 use crate::{Error, Result};

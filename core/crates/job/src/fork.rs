@@ -47,7 +47,7 @@ pub fn generation() -> u64 {
     GENERATION.load(Relaxed)
 }
 
-/// Registers the handlers when the library is loaded: then those that the program registers run before ours in the parent, and after ours
+/// Registers the handlers when the library is loaded: then handlers of the program run before ours in the parent, and after ours
 /// in the child, which has its own copy of the variables by then.
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -62,7 +62,7 @@ pub fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: the handlers are functions of this library. If the registration fails for lack of memory, forks go unnoticed,
-        // which is what every peer library does.
+        // as in every peer library.
         unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });
 }

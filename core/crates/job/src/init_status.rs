@@ -134,7 +134,7 @@ impl InitStatusFile {
         update(&mut fields.1);
         fields.0 += 1;
         let text = write(fields.0, &fields.1);
-        // The page is for those who look from outside: that it could not be written is no reason to give up.
+        // The page is for observers from outside: a failed write is no reason to give up.
         if let Some(file) = self.file.find() {
             let _ = file.write_all_at(text.as_bytes(), 0);
         }

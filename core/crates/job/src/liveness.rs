@@ -6,7 +6,7 @@
 //! takes its lock again, if the program has closed a descriptor of the file.
 //!
 //! An observer may wake the thread between two rounds: then it writes the PE's status file (see [`status_file`](super::status_file)),
-//! whatever the PE's other threads do.
+//! independent of the PE's other threads.
 
 use super::block::Control;
 use super::locks::Holder;
@@ -42,7 +42,7 @@ pub fn mark_gone(control: &Control, pe: Pe, state: State) {
     let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
     if was_active || (finalizing && header.gone.load(Acquire) == 0) {
         if let Some(remote) = control.remote() {
-            // First, because who hears of it here may end its process at once.
+            // First, because a PE that learns of it here may end its process at once.
             shared_words::set_first_gone(header, pe);
             remote.announce_gone(control, pe, state);
         }

@@ -44,7 +44,7 @@ impl fmt::Display for Process {
             Process::Stopped => f.write_str("stopped by SIGSTOP or Ctrl-Z"),
             Process::Traced => f.write_str("stopped by a debugger"),
             Process::Ended => f.write_str("its process has ended"),
-            Process::Unknown => f.write_str("the kernel does not say what it does"),
+            Process::Unknown => f.write_str("the kernel does not report its activity"),
         }
     }
 }

@@ -283,7 +283,7 @@ pub(super) fn text_words(slot: &WaitSlot, id: u64) -> Option<[[u64; TEXT_WORDS];
     same().then_some(words)
 }
 
-/// A text as words. Of one that is too long the end is kept, which has the line.
+/// A text as words. The end of a text that is too long is kept, because it has the line.
 fn words_of(text: &str) -> [u64; TEXT_WORDS] {
     let room = 8 * TEXT_WORDS;
     let mut kept = text;

@@ -139,7 +139,7 @@ impl Segment {
     }
 
     fn map(fd: OwnedFd, len: u64, protection: ProtFlags) -> Result<Segment> {
-        // Where the program was started with a standard stream closed, the job's memory must not take its place: what anybody prints
+        // Where the program was started with a standard stream closed, the job's memory must not take its place: any output
         // would go there.
         let fd = match fd.as_raw_fd() {
             0..=2 => rustix::io::fcntl_dupfd_cloexec(&fd, 3)
@@ -398,7 +398,7 @@ mod tests {
         let me = rustix::process::geteuid();
         let fd = file(SealFlags::SHRINK | SealFlags::GROW);
         if !me.is_root() {
-            // `cargo xtask test` counts what is in this list as left out.
+            // `cargo xtask test` counts the tests in this list as left out.
             if let Some(list) = std::env::var_os("TESTS_LEFT_OUT") {
                 let mut list = File::options()
                     .create(true)

@@ -295,7 +295,7 @@ pub fn publish_arrival(slot: &Slot, epoch: u64, arrival: Arrival<'_>) {
         .0
         .store(arrival.operation | words << 16, Relaxed);
     slot.error.0.store(arrival.error, Relaxed);
-    // Last and in one go what the others look at all the time, so that the line moves once.
+    // The words that the other PEs poll come last and in one go, so that the cache line moves once.
     for (word, value) in slot.payload.iter().zip(arrival.payload) {
         word.0.store(*value, Relaxed);
     }

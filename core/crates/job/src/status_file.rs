@@ -84,7 +84,7 @@ impl StatusFile {
     pub fn new(control: &Control, me: Pe) -> Result<StatusFile> {
         let made = memfd_create(NAME, MemfdFlags::CLOEXEC).and_then(|fd: OwnedFd| {
             rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
-            // Where a standard stream is closed, what the program prints would go there.
+            // Where a standard stream is closed, the program's output would go there.
             match fd.as_raw_fd() {
                 0..=2 => rustix::io::fcntl_dupfd_cloexec(&fd, 3),
                 _ => Ok(fd),

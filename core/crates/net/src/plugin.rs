@@ -111,7 +111,7 @@ pub fn open(
     };
     let mut wire: *const Wire = std::ptr::null();
     let mut why = [0 as c_char; WHY];
-    // SAFETY: all pointers lead to what the function asks for; rule 2.
+    // SAFETY: all pointers lead to objects as the function asks for them; rule 2.
     let opened = unsafe { open(&args, &mut wire, why.as_mut_ptr(), WHY) };
     if opened != status::OK {
         // SAFETY: the plugin has written a text that ends with a NUL, or nothing, and the last byte is never written.

@@ -95,7 +95,7 @@ impl Table {
     }
 
     fn table(&self) -> RawWire {
-        // SAFETY: rule 1; `closed` is checked by whoever calls a function of it.
+        // SAFETY: rule 1; each caller of a function of the table checks `closed`.
         unsafe { *self.raw }
     }
 

@@ -1,4 +1,4 @@
-//! The transport contract: what every kind of memory implements, and the checker around any of them.
+//! The transport contract, which every kind of memory implements, and the checker around any of them.
 //!
 //! Callers check bounds, PE, team and alignment, once. A transport relies on that: an offset and its length lie within
 //! `stride`, a PE is in the job, an atomic's offset is aligned to its width. It returns only errors of the machine.

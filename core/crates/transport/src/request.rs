@@ -140,6 +140,21 @@ impl Body<'_> {
             | Body::QuietBeforeRelease => None,
         }
     }
+
+    /// The bytes of data that it moves for the program.
+    pub(crate) fn moved(&self) -> u64 {
+        match self {
+            Body::Put { source, .. } | Body::PutSignal { source, .. } => source.bytes() as u64,
+            Body::Get { dest, .. } => dest.bytes() as u64,
+            Body::PutValue { bytes, .. } | Body::GetValue { bytes, .. } => *bytes as u64,
+            Body::PutBlocks { transfer, .. } | Body::GetBlocks { transfer, .. } => {
+                let (_, block, count) = transfer.dest().parts();
+                block * count
+            }
+            Body::Atomic { width, .. } => width.bytes(),
+            _ => 0,
+        }
+    }
 }
 
 /// The bytes of a value of the library's own.

@@ -4,7 +4,6 @@
 //! Internal operations of the library, such as the data of a collective, bypass the wrapper.
 
 use super::{Body, Memory, Properties, Reply, Request, Transport};
-use crate::strides::Transfer;
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -83,28 +82,22 @@ pub struct Counted {
     pub traffic: Arc<Traffic>,
 }
 
-/// The bytes that a strided transfer moves.
-pub(super) fn moved(transfer: &Transfer) -> u64 {
-    let (_, block, count) = transfer.dest().parts();
-    block * count
-}
-
 impl Counted {
     fn count(&self, body: &Body<'_>) {
         let with = |pe: Pe| self.traffic.with(pe);
-        match body {
-            Body::Put { pe, source, .. } => with(*pe).puts.add(source.bytes() as u64),
-            Body::Get { pe, dest, .. } => with(*pe).gets.add(dest.bytes() as u64),
-            Body::PutValue { pe, bytes, .. } => with(*pe).puts.add(*bytes as u64),
-            Body::GetValue { pe, bytes, .. } => with(*pe).gets.add(*bytes as u64),
-            Body::PutBlocks { pe, transfer, .. } => with(*pe).puts.add(moved(transfer)),
-            Body::GetBlocks { pe, transfer, .. } => with(*pe).gets.add(moved(transfer)),
-            Body::PutSignal { pe, source, .. } => {
-                with(*pe).puts.add(source.bytes() as u64);
-                with(*pe).signals.fetch_add(1, Relaxed);
+        match *body {
+            Body::Put { pe, .. } | Body::PutValue { pe, .. } | Body::PutBlocks { pe, .. } => {
+                with(pe).puts.add(body.moved());
             }
-            Body::Atomic { pe, .. } => drop(with(*pe).atomics.fetch_add(1, Relaxed)),
-            Body::Signal { pe, .. } => drop(with(*pe).signals.fetch_add(1, Relaxed)),
+            Body::Get { pe, .. } | Body::GetValue { pe, .. } | Body::GetBlocks { pe, .. } => {
+                with(pe).gets.add(body.moved());
+            }
+            Body::PutSignal { pe, .. } => {
+                with(pe).puts.add(body.moved());
+                with(pe).signals.fetch_add(1, Relaxed);
+            }
+            Body::Atomic { pe, .. } => drop(with(pe).atomics.fetch_add(1, Relaxed)),
+            Body::Signal { pe, .. } => drop(with(pe).signals.fetch_add(1, Relaxed)),
             // Memory of this PE's own, the data of collectives, and requests that move nothing.
             Body::GetAll(_)
             | Body::Read { .. }

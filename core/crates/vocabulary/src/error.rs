@@ -108,7 +108,7 @@ pub enum Error {
     /// The GPU has not enough memory.
     #[error(
         "PE {me} cannot have {requested} more bytes of memory of {device}: {free} of {total} bytes are free; lower \
-         NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init), allocate less, or free what else uses the GPU (`nvidia-smi` lists it)"
+         NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init), allocate less, or end other processes on the GPU (`nvidia-smi` lists them)"
     )]
     DeviceMemory {
         /// Bytes asked for.

@@ -212,7 +212,7 @@ mod tests {
     fn conversion_gives_the_nearest_number_and_of_two_the_even_one() {
         for (to, from, _, _, max) in FORMATS {
             let mut values: Vec<u32> = (0..=0xffff).map(|upper| upper << 16).collect();
-            // Each border between two numbers, and what is next to it.
+            // Each border between two numbers, and its neighbours.
             for code in 0..max {
                 let border = (to(code) + to(code + 1)) / 2.0;
                 values.extend([border.to_bits() - 1, border.to_bits(), border.to_bits() + 1]);

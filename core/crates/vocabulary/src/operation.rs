@@ -155,7 +155,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Whom it reaches.
+            /// The PEs that it reaches.
             pub fn reach(self) -> Reach {
                 match self {
                     $(Operation::$variant => Reach::$reach),*
@@ -376,7 +376,7 @@ mod tests {
         named(function).or(other).or_else(|| typed.next())
     }
 
-    /// Every operation of the C ABI has a row, and every row a function; they agree on whom it reaches, and on names of arguments.
+    /// Every operation of the C ABI has a row, and every row a function; they agree on the PEs that it reaches, and on names of arguments.
     #[test]
     fn the_header_agrees_on_who_calls() {
         let header = text("include/nvshmemrs.h");

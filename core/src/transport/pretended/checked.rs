@@ -18,7 +18,7 @@ fn checked(seed: u64) -> InitAttr {
     }
 }
 
-/// Runs a checked job on these hosts; returns what each PE has found, and what finalize has said.
+/// Runs a checked job on these hosts; returns the findings of each PE, and the result of finalize.
 fn reports(
     hosts: &[usize],
     seed: u64,
@@ -143,7 +143,7 @@ fn a_call_before_the_tracker_waits_for_it() {
     });
 }
 
-/// Both sites of two writers are named, whichever host they are on.
+/// Both sites of two writers are named, on any hosts.
 #[test]
 fn two_writers_are_found_across_hosts() {
     for (hosts, writers) in [(HOSTS[1], [0, 2]), (HOSTS[1], [1, 3]), (HOSTS[1], [2, 3])] {
@@ -201,7 +201,7 @@ fn order_is_passed_on_across_hosts() {
     }
 }
 
-/// What a PE finds without its tracker goes to the host of PE 0, too; and PEs of two hosts that call different collectives are named.
+/// Findings of a PE without its tracker go to the host of PE 0, too; and PEs of two hosts that call different collectives are named.
 #[test]
 fn findings_of_other_hosts_are_told() {
     found(HOSTS[0], &["two puts to one place without a fence"], |rt| {

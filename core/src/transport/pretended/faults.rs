@@ -55,7 +55,7 @@ fn a_pe_that_is_cut_off_is_named_on_every_host() {
             }
             together.wait();
             if rt.my_pe() == 2 {
-                // It is still there, and does nothing: what it says is not heard.
+                // It is still there, and does nothing: its messages are lost.
                 together.wait();
                 return Ok(());
             }
@@ -259,7 +259,7 @@ fn a_message_that_makes_no_sense_names_its_sender() {
             if rt.my_pe() == 1 {
                 assert_eq!(array.to_vec()?, [3; 8], "{words:?}");
             }
-            // Who leaves before the other one knows why is what that one tells of.
+            // A PE that leaves before the other PE knows the reason is named by that PE.
             together.wait();
             Ok(())
         });
@@ -353,7 +353,7 @@ fn control_messages_change_only_the_state_of_their_sender() {
     }
 }
 
-/// What is written is read; what is anything is read, or not, and never more of it than there is.
+/// Written records are read; random bytes are read or refused, never beyond their end.
 #[test]
 fn records_of_any_bytes_are_read_within_their_bounds() {
     let mut draws = 1_u64;

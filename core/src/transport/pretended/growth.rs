@@ -1,7 +1,7 @@
 //! The number of messages of operations for growing numbers of hosts. Only the wire is not the library's own: it is in memory and counts
 //! all messages. PEs have no progress thread here, so heartbeats are not counted.
 //!
-//! `docs/perf/hosts-growth.md` has what the test prints.
+//! `docs/perf/hosts-growth.md` has the output of the test.
 
 use super::{Pretended, run};
 use crate::{InitAttr, Op, Pe, Request, Result, Runtime, SymArray, Team, TeamConfig};
@@ -24,7 +24,7 @@ const JOIN: &str = "team_init of two, and a barrier";
 /// Bytes of marks that a message has before another one is begun.
 const FULL: u64 = 1500;
 
-/// What the hosts send in an operation: messages and bytes of each on average, and of the one that sends most.
+/// The traffic of an operation: messages and bytes of a host on average, and of the host that sends most.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     messages: f64,
@@ -33,7 +33,7 @@ struct Sent {
     most: f64,
 }
 
-/// Counts what hosts send.
+/// Counts the traffic of hosts.
 struct Counter {
     pretended: Pretended,
     pes: usize,
@@ -54,7 +54,7 @@ impl Counter {
         }
     }
 
-    /// What has been sent since the last call, for an operation that was done so many times. All PEs call it.
+    /// The traffic since the last call, for an operation that was performed so many times. All PEs call it.
     fn count(&self, me: Pe, name: &'static str, times: u64) {
         // Nothing is under way while PE 0 counts.
         self.together.wait();
@@ -81,7 +81,7 @@ impl Counter {
         self.together.wait();
     }
 
-    /// Runs `body` as each PE, and gives what was counted.
+    /// Runs `body` as each PE, and returns the counts.
     fn run(
         self,
         heap_bytes: u64,
@@ -98,7 +98,7 @@ impl Counter {
     }
 }
 
-/// What each host sends in each operation, by its name.
+/// The traffic of each host in each operation, by its name.
 fn per_host(hosts: usize, pes: usize, times: u64) -> BTreeMap<&'static str, Sent> {
     Counter::new(hosts, pes).run(2 << 20, |counter, rt| {
         let me = rt.my_pe();
@@ -130,7 +130,7 @@ fn per_host(hosts: usize, pes: usize, times: u64) -> BTreeMap<&'static str, Sent
                 .map(drop)
         })?;
         counter.count(me, "splits", 1);
-        // Two PEs that share nothing but a number. The others are in a barrier: who waits makes progress.
+        // Two PEs that share nothing but a number. The others are in a barrier: waiting PEs make progress.
         if [0, n_pes - 1].contains(&me) {
             let config = TeamConfig {
                 unique_id: 77,
@@ -162,12 +162,12 @@ fn grow(all: &[(usize, usize, u64)]) {
             } = seen[name];
             let rounds = rounds * meetings;
             println!("| {name} | {hosts} | {pes} | {rounds} | {messages:.1} | {bytes:.0} |");
-            // What is long goes in several messages.
+            // Long data goes in several messages.
             let most = rounds as f64 + bytes / FULL as f64;
             assert!(messages <= most, "{name} on {hosts} hosts: {messages}");
             assert!(messages > 0.0, "{name} on {hosts} hosts is not counted");
         }
-        // Each of both tells it on three times, to as many hosts as there are rounds, and a host may tell on what both have told.
+        // Each of both forwards it three times, to as many hosts as there are rounds, and a host may forward the messages of both.
         let (most, rounds) = (seen[JOIN].most_messages, rounds as f64);
         println!("| {JOIN}, by one host | {hosts} | {pes} | {rounds} | {most:.0} | |");
         assert!(most <= 7.0 * rounds + 4.0, "{most} on {hosts} hosts");
@@ -191,7 +191,7 @@ fn up_to_1024_hosts() {
 const WHOLE: usize = 256 << 10;
 const BLOCK: usize = 16 << 10;
 
-/// What each host sends in collectives of large data.
+/// The traffic of each host in collectives of large data.
 fn data_per_host(hosts: usize, pes: usize) -> BTreeMap<&'static str, Sent> {
     let all = hosts * pes * BLOCK;
     let heap = (4 * (all.max(WHOLE)) as u64 + (2 << 20)).next_power_of_two();
@@ -238,7 +238,7 @@ fn data_per_host(hosts: usize, pes: usize) -> BTreeMap<&'static str, Sent> {
     })
 }
 
-/// Counts, prints a row of the page for each collective, and fails if a host sends more than what crosses to each other host once.
+/// Counts, prints a row of the page for each collective, and fails if a host sends more than the data that crosses to each other host once.
 #[test]
 fn data_of_collectives_crosses_to_each_host_once() {
     println!(
@@ -255,9 +255,9 @@ fn data_of_collectives_crosses_to_each_host_once() {
                 "scatter" => pes * BLOCK * others,
                 // Each member has other data for each.
                 "alltoall" => pes * pes * BLOCK * others,
-                // A left fold needs what each member has.
+                // A left fold needs the data of each member.
                 "reducescatter" => pes * pes * BLOCK * others,
-                // It needs what all of a host have together.
+                // It needs the combined data of all members of a host.
                 "reduce of integers" => 2 * WHOLE * others / hosts,
                 "reduce" => (pes + 1) * WHOLE * others / hosts,
                 _ => continue,
@@ -269,7 +269,7 @@ fn data_of_collectives_crosses_to_each_host_once() {
                 ..
             } = sent;
             println!("| {name} | {hosts} | {pes} | {messages:.1} | {bytes:.0} | {most:.0} |");
-            // Beside the data there are the meetings, and what says where data goes.
+            // Beside the data there are the meetings, and the messages that announce data.
             let limit = data as f64 * 1.05 + 8192.0;
             assert!(most <= limit, "{name} on {hosts} hosts: {most} of {limit}");
         }

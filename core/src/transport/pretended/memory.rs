@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What is sent from memory.
+/// Data that is sent from memory.
 struct Body {
     from: Pe,
     tag: u32,
@@ -21,7 +21,7 @@ struct Body {
     ready: Instant,
 }
 
-/// What is received into memory.
+/// Data that is received into memory.
 struct PostedReceive {
     from: Pe,
     tag: u32,
@@ -30,12 +30,12 @@ struct PostedReceive {
     token: u64,
 }
 
-// SAFETY: addresses of memory that stays until the token has come back, which is what the wire's users promise.
+// SAFETY: addresses of memory that stays until the token has come back, as the wire's users promise.
 unsafe impl Send for Body {}
 // SAFETY: as above.
 unsafe impl Send for PostedReceive {}
 
-/// What comes to a PE.
+/// The incoming messages of a PE.
 #[derive(Default)]
 struct Inbox {
     /// By sender: messages, and when they may be taken.
@@ -53,7 +53,7 @@ fn meets(memory: &Range<*const u8>, address: *const u8, bytes: usize) -> bool {
     address < memory.end && address.wrapping_add(bytes) > memory.start
 }
 
-/// What goes wrong because a test wants it to.
+/// Faults that a test asks for.
 #[derive(Default)]
 pub(crate) struct Faults {
     /// Bodies of more bytes than this are late, by so many ms; 0 for none.
@@ -189,7 +189,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// When what is sent now may arrive.
+    /// When a message sent now may arrive.
     fn ready(&mut self) -> Instant {
         self.draws ^= self.draws << 13;
         self.draws ^= self.draws >> 7;
@@ -354,7 +354,7 @@ impl Wire for Memory {
 
     fn close(&mut self, limit: Duration) {
         lock(&self.hub.faults.closed).push((self.me, limit));
-        // What it has lent is no longer there.
+        // Its lent memory is no longer there.
         for inbox in &self.hub.inboxes {
             lock(inbox).bodies.retain(|body| body.from != self.me);
         }

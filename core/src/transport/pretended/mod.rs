@@ -106,7 +106,7 @@ impl Pretended {
         }
     }
 
-    /// The same without network threads: only who waits makes progress.
+    /// The same without network threads: only waiting PEs make progress.
     fn unattended(self) -> Pretended {
         Pretended {
             attended: false,

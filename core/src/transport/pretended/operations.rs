@@ -1,4 +1,4 @@
-//! What only PEs of several hosts have.
+//! Operations that differ between PEs of several hosts.
 
 use super::faults::TimedBarrier;
 use super::{Pretended, run};
@@ -55,7 +55,7 @@ fn pes_of_a_host_share_memory_and_others_exchange_messages() {
     });
 }
 
-/// Sizes below and above what travels in a record, next to each other, in all forms.
+/// Sizes below and above the eager limit, next to each other, in all forms.
 #[test]
 fn what_is_large_arrives_and_nothing_beside_it_changes() {
     for hosts in HOSTS {
@@ -120,7 +120,7 @@ fn many_small_puts_travel_together_and_quiet_completes_them() {
     });
 }
 
-/// PE 0 takes what two others have asked for in one look, after some time. Its answers are more than one message holds, and it has puts
+/// PE 0 receives the requests of two others in one poll, after some time. Its answers are more than one message holds, and it has puts
 /// of its own for both.
 #[test]
 fn answers_come_to_each_pe_that_has_asked() {
@@ -179,7 +179,7 @@ fn answers_come_to_each_pe_that_has_asked() {
     });
 }
 
-/// The bits of a sum do not depend on where the members are: of what travels with a meeting, and of what takes several rounds of gets.
+/// The bits of a sum do not depend on where the members are: for data that travels with a meeting, and for data of several rounds of gets.
 #[test]
 fn reductions_have_the_same_bits_as_on_one_host() {
     const LONGEST: usize = 350_000;
@@ -234,12 +234,12 @@ fn heaps_stay_alike_after_an_allocation_that_failed() {
             for _ in 0..2 {
                 let released = ask(64)?.unwrap();
                 rt.release(released)?;
-                // All bring what is to be freed, and nobody frees it.
+                // All bring the block to be freed, and no PE frees it.
                 ask(wrong).unwrap_err();
                 // This frees it, and takes its place.
                 let kept = ask(64)?.unwrap();
                 assert_eq!(kept, released);
-                // Nothing is left of what failed.
+                // Nothing is left of the failed request.
                 let other = ask(64)?.unwrap();
                 assert_ne!(other, kept, "PE {}", rt.my_pe());
                 assert_eq!(rt.heap_stats().allocations, 2);
@@ -251,7 +251,7 @@ fn heaps_stay_alike_after_an_allocation_that_failed() {
     );
 }
 
-/// The next allocation frees what PEs of all hosts have released, also if one is late.
+/// The next allocation frees blocks that PEs of all hosts have released, also if one PE is late.
 #[test]
 fn what_all_hosts_have_released_is_freed() {
     for hosts in [vec![0, 1, 1], vec![1, 0, 0], vec![0, 1, 2, 1]] {
@@ -290,7 +290,7 @@ fn a_pe_that_finalizes_early_is_named_on_other_hosts() {
             let error = rt.barrier_all().unwrap_err();
             let text = error.to_string();
             assert!(matches!(error, Error::PeDied { .. }), "{text}");
-            // The first one that notices leaves, which the others may notice.
+            // The first PE that notices leaves, which the others may notice.
             assert!(
                 text.contains("has called finalize") || text.contains("left"),
                 "{text}"

@@ -42,7 +42,7 @@ fn own(array: &SymArray<u64>) -> (LocalSource<'_>, LocalDest<'_>) {
     }
 }
 
-/// The second of two large puts to one place, with a fence between them, is the one that stays, also if its data comes first.
+/// The second of two large puts to one place, with a fence between them, stays, also if its data comes first.
 #[test]
 fn fence_orders_large_puts() {
     for from_heap in [true, false] {
@@ -97,7 +97,7 @@ fn what_a_stopped_pe_was_to_take_or_send_is_taken_back() {
                 assert!(took < Duration::from_secs(20), "{took:?}");
                 over.store(true, Release);
             }
-            // What waits for PE 2 without a limit goes on in the end, and is late.
+            // A call that waits for PE 2 without a limit goes on in the end, and is late.
             1 => {
                 let since = Instant::now();
                 while !over.load(Acquire) && since.elapsed() < Duration::from_secs(30) {
@@ -108,7 +108,7 @@ fn what_a_stopped_pe_was_to_take_or_send_is_taken_back() {
             _ => {}
         }
         rt.barrier_all()?;
-        // What had begun comes to its end, and the way is free.
+        // Transfers in flight complete, and no transfer blocks the next.
         until("bodies that nobody receives", || hub.unreceived() == 0);
         if rt.my_pe() == 0 {
             rt.put(array.all(), &vec![3_u64; LARGE], 2)?;
@@ -135,7 +135,7 @@ fn while_stopped(
         let error = result.expect_err(what);
         assert!(matches!(error, Error::Timeout { .. }), "{what}: {error}");
     };
-    // What is put is copied, until too much is under way.
+    // Data of puts is copied, until too much is in flight.
     let source = vec![1_u64; LARGE];
     let mut puts = 0;
     let put = || loop {
@@ -195,7 +195,7 @@ fn while_stopped(
     Ok(())
 }
 
-/// What was called back is received all the same, so that the other side has nothing on its hands.
+/// A transfer that was called back is received all the same, so that it completes on the other side.
 #[test]
 fn a_get_that_was_called_back_leaves_nothing_behind() {
     let pretended = Pretended::on(vec![0, 1], false);
@@ -217,7 +217,7 @@ fn a_get_that_was_called_back_leaves_nothing_behind() {
     });
 }
 
-/// A peer cannot say that what comes by itself is there.
+/// A peer cannot complete a large get by a forged answer.
 #[test]
 fn a_forged_answer_ends_no_large_get() {
     for to_heap in [true, false] {
@@ -313,7 +313,7 @@ fn an_allocation_that_frees_waits_for_no_longer_than_its_deadline() {
     });
 }
 
-/// Whoever finalizes after a death waits for nobody to close their ends.
+/// Finalize after a death does not wait for other PEs to close their wires.
 #[test]
 fn the_end_of_a_job_does_not_wait_for_a_pe_that_is_gone() {
     let pretended = Pretended::on(vec![0, 1, 2], false);

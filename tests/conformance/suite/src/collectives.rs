@@ -39,52 +39,34 @@ pub(crate) fn broadcast<T: Value>(
     in_place: bool,
 ) -> Result<()> {
     let (team, mine) = (c.team, c.values(c.rt.my_pe(), len));
-    c.set_source(&mine)?;
-    c.clear_dest(len)?;
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| {
-        let target = if in_place { &source } else { &dest };
-        rt.broadcast_array(team, &part(target, len)?, &part(&source, len)?, root)
+    c.operate(&mine, &c.canaries(len), move |rt, source, dest| {
+        let target = if in_place { source } else { dest };
+        rt.broadcast_array(team, &part(target, len)?, &part(source, len)?, root)
     })?;
-    c.finish()?;
     let expected = c.values(c.pes[root as usize], len);
-    if in_place {
-        c.expect_source("broadcast in place", &expected)
-    } else {
-        c.expect_dest("broadcast", &expected)?;
-        c.expect_source("broadcast", &mine)
-    }
+    let name = ["broadcast", "broadcast in place"][usize::from(in_place)];
+    c.expect_result(name, in_place, &expected, &mine)
 }
 
 /// `len` elements of every member.
 pub(crate) fn fcollect<T: Value>(c: &mut Context<'_, T>, len: usize, in_place: bool) -> Result<()> {
-    let (team, me, total) = (c.team, c.me, c.n() * len);
+    let (team, total, own) = (c.team, c.n() * len, c.me * len..(c.me + 1) * len);
     let mine = c.values(c.rt.my_pe(), len);
-    c.set_source(&mine)?;
-    c.clear_dest(total)?;
+    let mut before = c.canaries(total);
     if in_place {
-        c.arrays.dest.write(PAD + me * len, &mine)?;
+        before[own.clone()].copy_from_slice(&mine);
     }
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| {
-        let all = part(&dest, total)?;
+    c.operate(&mine, &before, move |rt, source, dest| {
+        let all = part(dest, total)?;
         let own = match in_place {
-            true => all.slice(me * len..(me + 1) * len)?,
-            false => part(&source, len)?,
+            true => all.slice(own)?,
+            false => part(source, len)?,
         };
         rt.fcollect_array(team, &all, &own)
     })?;
-    c.finish()?;
     let expected: Vec<T> = c.pes.iter().flat_map(|&pe| c.values(pe, len)).collect();
-    c.expect_dest(
-        if in_place {
-            "fcollect in place"
-        } else {
-            "fcollect"
-        },
-        &expected,
-    )?;
-    c.expect_source("fcollect", &mine)
+    let name = ["fcollect", "fcollect in place"][usize::from(in_place)];
+    c.expect_result(name, false, &expected, &mine)
 }
 
 /// About `len` elements of every member: some more, some less, now and then none.
@@ -99,41 +81,30 @@ pub(crate) fn collect<T: Value>(c: &mut Context<'_, T>, len: usize) -> Result<()
     let own = length(c.me);
     let total: usize = (0..c.n()).map(length).sum();
     let mine = c.values(c.rt.my_pe(), own);
-    c.set_source(&mine)?;
-    c.clear_dest(total)?;
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| rt.collect_array(team, &part(&dest, total)?, &part(&source, own)?))?;
-    c.finish()?;
+    c.operate(&mine, &c.canaries(total), move |rt, source, dest| {
+        rt.collect_array(team, &part(dest, total)?, &part(source, own)?)
+    })?;
     let lengths = c.pes.iter().enumerate();
     let expected: Vec<T> = lengths
         .flat_map(|(member, &pe)| c.values(pe, length(member)))
         .collect();
-    c.expect_dest("collect", &expected)?;
-    c.expect_source("collect", &mine)
+    c.expect_result("collect", false, &expected, &mine)
 }
 
 /// `len` elements from every member to every member.
 pub(crate) fn alltoall<T: Value>(c: &mut Context<'_, T>, len: usize, in_place: bool) -> Result<()> {
     let (team, me, total) = (c.team, c.me, c.n() * len);
     let mine = c.values(c.rt.my_pe(), total);
-    c.set_source(&mine)?;
-    c.clear_dest(total)?;
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| {
-        let target = if in_place { &source } else { &dest };
-        rt.alltoall_array(team, &part(target, total)?, &part(&source, total)?)
+    c.operate(&mine, &c.canaries(total), move |rt, source, dest| {
+        let target = if in_place { source } else { dest };
+        rt.alltoall_array(team, &part(target, total)?, &part(source, total)?)
     })?;
-    c.finish()?;
     let parts = c.pes.iter();
     let expected: Vec<T> = parts
         .flat_map(|&pe| c.values(pe, total)[me * len..(me + 1) * len].to_vec())
         .collect();
-    if in_place {
-        c.expect_source("alltoall in place", &expected)
-    } else {
-        c.expect_dest("alltoall", &expected)?;
-        c.expect_source("alltoall", &mine)
-    }
+    let name = ["alltoall", "alltoall in place"][usize::from(in_place)];
+    c.expect_result(name, in_place, &expected, &mine)
 }
 
 /// `len` elements of every member to member `root`. In place, `source` is the root's part of `dest`.
@@ -146,34 +117,24 @@ pub(crate) fn gather<T: Value>(
     let (team, total, first) = (c.team, c.n() * len, root as usize * len);
     let is_root = c.me == root as usize;
     let mine = c.values(c.rt.my_pe(), len);
-    c.set_source(&mine)?;
-    c.clear_dest(total)?;
-    let mut untouched = c.canaries(total);
+    let mut before = c.canaries(total);
     if in_place {
-        c.arrays.dest.write(PAD + first, &mine)?;
-        untouched[first..first + len].copy_from_slice(&mine);
+        before[first..first + len].copy_from_slice(&mine);
     }
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| {
-        let all = part(&dest, total)?;
+    c.operate(&mine, &before, move |rt, source, dest| {
+        let all = part(dest, total)?;
         let own = match in_place {
             true => all.slice(first..first + len)?,
-            false => part(&source, len)?,
+            false => part(source, len)?,
         };
         rt.gather_array(team, is_root.then_some(&all), &own, root)
     })?;
-    c.finish()?;
     let expected = match is_root {
         true => c.pes.iter().flat_map(|&pe| c.values(pe, len)).collect(),
-        false => untouched,
+        false => before,
     };
-    let name = if in_place {
-        "gather in place"
-    } else {
-        "gather"
-    };
-    c.expect_dest(name, &expected)?;
-    c.expect_source("gather", &mine)
+    let name = ["gather", "gather in place"][usize::from(in_place)];
+    c.expect_result(name, false, &expected, &mine)
 }
 
 /// `len` elements of member `root` to every member. In place, `dest` is the root's part of `source`.
@@ -186,28 +147,21 @@ pub(crate) fn scatter<T: Value>(
     let (team, me, total, first) = (c.team, c.me, c.n() * len, root as usize * len);
     let is_root = me == root as usize;
     let mine = c.values(c.rt.my_pe(), total);
-    c.set_source(&mine)?;
-    c.clear_dest(len)?;
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| {
-        let all = part(&source, total)?;
+    c.operate(&mine, &c.canaries(len), move |rt, source, dest| {
+        let all = part(source, total)?;
         let own = match in_place {
             true => all.slice(first..first + len)?,
-            false => part(&dest, len)?,
+            false => part(dest, len)?,
         };
         rt.scatter_array(team, &own, is_root.then_some(&all), root)
     })?;
-    c.finish()?;
-    let sent = c.values(c.pes[root as usize], total);
-    let received = &sent[me * len..(me + 1) * len];
+    let mut expected = c.values(c.pes[root as usize], total)[me * len..(me + 1) * len].to_vec();
     if in_place {
-        let mut expected = mine;
-        expected[first..first + len].copy_from_slice(received);
-        c.expect_source("scatter in place", &expected)
-    } else {
-        c.expect_dest("scatter", received)?;
-        c.expect_source("scatter", &mine)
+        // The rest of the source stays.
+        expected = [&mine[..first], &expected, &mine[first + len..]].concat();
     }
+    let name = ["scatter", "scatter in place"][usize::from(in_place)];
+    c.expect_result(name, in_place, &expected, &mine)
 }
 
 /// `count` elements from every member to every member, apart from each other.
@@ -221,20 +175,15 @@ pub(crate) fn alltoalls<T: Value>(
     let span = |stride: usize| elements.saturating_sub(1) * stride + elements.min(1);
     let (to, from) = (span(dst), span(sst));
     let mine = c.values(c.rt.my_pe(), from);
-    c.set_source(&mine)?;
-    c.clear_dest(to)?;
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| {
-        let (dest, source) = (part(&dest, to)?, part(&source, from)?);
+    c.operate(&mine, &c.canaries(to), move |rt, source, dest| {
+        let (dest, source) = (part(dest, to)?, part(source, from)?);
         rt.alltoalls_array(team, &dest, &source, dst as isize, sst as isize, count)
     })?;
-    c.finish()?;
     let mut expected = c.canaries(to);
     for (member, &pe) in c.pes.iter().enumerate() {
         for index in 0..count {
             expected[(member * count + index) * dst] = c.value(pe, (me * count + index) * sst);
         }
     }
-    c.expect_dest("alltoalls", &expected)?;
-    c.expect_source("alltoalls", &mine)
+    c.expect_result("alltoalls", false, &expected, &mine)
 }

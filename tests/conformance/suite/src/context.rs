@@ -138,6 +138,23 @@ impl<T: Value> Context<'_, T> {
         self.arrays.source.write(0, &self.framed(content))
     }
 
+    /// Fills source and dest, issues an operation on them, and waits until it is complete.
+    pub fn operate(
+        &self,
+        source: &[T],
+        dest: &[T],
+        job: impl FnOnce(&Runtime, &SymArray<T>, &SymArray<T>) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        self.set_source(source)?;
+        self.arrays.dest.write(0, &self.framed(dest))?;
+        let (source, dest) = (
+            Arc::clone(&self.arrays.source),
+            Arc::clone(&self.arrays.dest),
+        );
+        self.queue(move |rt| job(rt, &source, &dest))?;
+        self.finish()
+    }
+
     /// Fills this PE's dest with `len` canaries, and more canaries around them.
     pub fn clear_dest(&self, len: usize) -> Result<()> {
         self.arrays.dest.write(0, &self.canaries(len + 2 * PAD))
@@ -153,6 +170,22 @@ impl<T: Value> Context<'_, T> {
     #[track_caller]
     pub fn expect_source(&mut self, name: &'static str, content: &[T]) -> Result<()> {
         self.expect(name, "source", Arc::clone(&self.arrays.source), content)
+    }
+
+    /// The result of an operation in place, or of one that leaves the source as it was.
+    #[track_caller]
+    pub fn expect_result(
+        &mut self,
+        name: &'static str,
+        in_place: bool,
+        result: &[T],
+        source: &[T],
+    ) -> Result<()> {
+        if in_place {
+            return self.expect_source(name, result);
+        }
+        self.expect_dest(name, result)?;
+        self.expect_source(name, source)
     }
 
     #[track_caller]

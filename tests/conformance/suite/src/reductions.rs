@@ -3,7 +3,6 @@
 use crate::context::{Context, part};
 use crate::values::{Value, same_bits};
 use nvshmemrs::{Op, Result};
-use std::sync::Arc;
 
 /// The collectives that fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,14 +55,11 @@ pub(crate) fn run<T: Value>(
         _ => (0, len),
     };
     let sources: Vec<Vec<T>> = c.pes.iter().map(|&pe| c.values(pe, source_len)).collect();
-    c.set_source(&sources[me])?;
-    c.clear_dest(len)?;
-    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
-    c.queue(move |rt| {
-        let source = part(&source, source_len)?;
+    c.operate(&sources[me], &c.canaries(len), move |rt, source, dest| {
+        let source = part(source, source_len)?;
         let dest = match in_place {
             true => source.slice(first..first + len)?,
-            false => part(&dest, len)?,
+            false => part(dest, len)?,
         };
         match kind {
             Kind::Reduce => rt.reduce_array(team, &dest, &source, op),
@@ -72,7 +68,6 @@ pub(crate) fn run<T: Value>(
             Kind::Exscan => rt.exscan_array(team, &dest, &source, op),
         }
     })?;
-    c.finish()?;
 
     let members = match kind {
         Kind::Reduce | Kind::Reducescatter => c.n(),
@@ -86,16 +81,17 @@ pub(crate) fn run<T: Value>(
         let start = values.next().unwrap_or_else(|| T::identity(op));
         T::narrow(values.fold(start, |left, right| T::combine(op, left, right)))
     };
-    let expected: Vec<T> = (0..len).map(fold).collect();
+    let mut expected: Vec<T> = (0..len).map(fold).collect();
     if in_place {
         // The rest of the source stays.
-        let mut content = sources[me].clone();
-        content[first..first + len].copy_from_slice(&expected);
-        c.expect_source(name, &content)?;
-    } else {
-        c.expect_dest(name, &expected)?;
-        c.expect_source(name, &sources[me])?;
+        expected = [
+            &sources[me][..first],
+            &expected,
+            &sources[me][first + len..],
+        ]
+        .concat();
     }
+    c.expect_result(name, in_place, &expected, &sources[me])?;
     if kind == Kind::Reduce && !in_place && len > 0 {
         same_on_all_members(c, name, len)?;
     }

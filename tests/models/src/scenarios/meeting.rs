@@ -92,7 +92,7 @@ pub(crate) fn a_member_that_leaves_strands_nobody(members: Pe) {
                 Ok(met) => assert_eq!(met, epoch),
                 Err(Error::Timeout { .. }) => return assert_eq!(pe.my_pe, members - 1),
                 Err(Error::TeamBroken { pe, .. }) => {
-                    return assert_eq!(pe, members - 1, "who left");
+                    return assert_eq!(pe, members - 1, "the member that left");
                 }
                 Err(error) => panic!("{error:?}"),
             }

@@ -50,7 +50,7 @@ pub(crate) fn what_a_job_wrote_is_seen(by_event: bool) {
     } else {
         stream.drain(&pe).unwrap();
     }
-    assert_eq!(word.load(Relaxed), 1, "what the job wrote was not seen");
+    assert_eq!(word.load(Relaxed), 1, "the store of the job was not seen");
     stream.end();
 }
 

@@ -1,4 +1,4 @@
-//! The functions of NVSHMEM 3, by families: what `nvshmem.h` and `nvshmemx.h` declare, `libnvshmemrs_nvshmem.so` defines for the host, and
+//! The functions of NVSHMEM 3, by families: `nvshmem.h` and `nvshmemx.h` declare them, `libnvshmemrs_nvshmem.so` defines them for the host, and
 //! `nvshmem_device.cuh` for kernels.
 //!
 //! Families that OpenSHMEM also has are its rows under other names. Each function on a stream is derived from the row without a

@@ -69,7 +69,7 @@ pub(super) fn teams() -> Vec<Name> {
         host("team_destroy", "void", "nvshmem_team_t team", "Collective over the team."),
         host("team_get_uniqueid", "int", "nvshmemx_team_uniqueid_t *uniqueid", "A random number by which the members of a new team find each other.").extension(),
         host("team_init", "int", &format!("nvshmem_team_t *team, {config} *config, long config_mask, int npes, int pe_idx_in_team"),
-            "Makes a team of those that call it with the number in `config`.").extension(),
+            "Makes a team of the PEs that call it with the number in `config`.").extension(),
     ]
 }
 

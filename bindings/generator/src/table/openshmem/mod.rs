@@ -1,4 +1,4 @@
-//! The functions of OpenSHMEM, by families: what `shmem.h` declares and `libnvshmemrs_shmem.so` defines.
+//! The functions of OpenSHMEM, by families: `shmem.h` declares them, and `libnvshmemrs_shmem.so` defines them.
 //!
 //! Functions without a family have a row, too; code longer than a line is in `bindings/openshmem/src` or `bindings/names`.
 //! NVSHMEM's table uses the rows of common families.

@@ -154,7 +154,7 @@ class Block(Handle):
         self._finalizer.atexit = False
 
     def forget_for(self, function: Callable[..., int], *arguments: Any) -> None:
-        """Calls what takes the memory away. Before, because an interrupt behind the call must not
+        """Calls the function that takes the memory away. Before, because an interrupt behind the call must not
         let a finaliser release memory that may be another array's by then.
         """
         address = self._address
@@ -295,10 +295,10 @@ def owner_of(value: Any) -> Optional["Buffer"]:
             base = base.obj
         elif type(base).__name__ == "PyCapsule":  # of DLPack
             return _at(array.__array_interface__["data"][0])
-        elif type(base).__name__ == "_buffer_wrapper":  # between ``__buffer__`` and who asked
+        elif type(base).__name__ == "_buffer_wrapper":  # between ``__buffer__`` and its caller
             base = next((one for one in gc.get_referents(base) if isinstance(one, Block)), None)
         else:
-            base = getattr(base, "base", None)  # what numpy.lib.stride_tricks leaves in between
+            base = getattr(base, "base", None)  # numpy.lib.stride_tricks leaves an object in between
     return None
 
 

@@ -258,7 +258,7 @@ class Span:
         dtype: Optional[np.dtype],
         strides: Optional[Tuple[int, ...]] = None,
     ) -> None:
-        self.base = base  # who keeps the memory; `memory.owner_of` looks for it here
+        self.base = base  # the object that keeps the memory; `memory.owner_of` looks for it here
         self.__array_interface__: Dict[str, Any] = {
             "version": 3,
             "shape": shape,

@@ -352,7 +352,7 @@ def raise_status(status: int) -> NoReturn:
             _watcher.handed_over = False
             lib.nvshmemrs_interrupt_clear(job.runtime)
         if type(error) is KeyboardInterrupt and not error.args:
-            error.args = (message,)  # what this PE was waiting for
+            error.args = (message,)  # the wait of this PE
         raise error
     if status == _NOT_INITIALIZED and not job.runtime:
         message = "this process is not a PE: call init first"

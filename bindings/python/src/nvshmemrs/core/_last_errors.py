@@ -3,7 +3,7 @@ and the first error of the job is printed last.
 
 Each PE has a file in memory, which the others find in /proc as long as it lives. A PE that an
 exception ends appends a record to the files of all others, and then reads its own. So of two PEs at
-least one knows of the other, whatever the launcher. Without /proc each PE prints its own traceback.
+least one knows of the other, under any launcher. Without /proc each PE prints its own traceback.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def told(
     pe: int, kind: Type[BaseException], error: BaseException, shown: Optional[TracebackType]
 ) -> Tuple[bool, str]:
     """Tells the other PEs of an exception that ends this one: whether its traceback should be printed,
-    and a line to print behind it, or nothing. Whatever fails here, the traceback is printed.
+    and a line to print behind it, or nothing. The traceback is printed even if this fails.
     """
     if _file < 0:
         return True, ""

@@ -144,7 +144,7 @@ class LocalJob(Handle):
     def run(self, function: Callable[[], Any]) -> List[Any]:
         """Calls `function()` on each PE at the same time; returns the results in the PEs' order.
 
-        What it raises on a PE ends the job: that PE leaves, so the waits of the others raise
+        An error that it raises on a PE ends the job: that PE leaves, so the waits of the others raise
         PeDiedError. When all have ended, LocalJobError says which PE it was. So does Ctrl-C, which
         raises KeyboardInterrupt on all PEs and here.
         """

@@ -18,7 +18,7 @@ _LOOK = (
     "zeros_like"
 )
 # Those that are written in Python and use methods, indices and ufuncs of watched arrays, which
-# announce what they touch.
+# announce their accesses.
 _THROUGH = (
     "all amax amin any apply_along_axis apply_over_axes array_split atleast_1d atleast_2d "
     "atleast_3d clip compress cumprod cumsum delete diagonal dsplit expand_dims extract flip "
@@ -60,7 +60,7 @@ def _given(value: Any, where: Any) -> None:
         try:
             chosen = np.broadcast_to(_offsets_mask(here, where), here.shape)
         except ValueError:
-            return  # the call will say what is wrong
+            return  # the call will raise the error
         tell(LOAD, selected(here, chosen))
 
 

@@ -102,7 +102,7 @@ class Operand:
         self.layout = layout
         self.shape = shape
         self.strides = strides
-        self.header: Any = None  # of an array of NumPy's that is remembered, and what it was
+        self.header: Any = None  # of a remembered array of NumPy's: its header
         self.seen = b""
         self.flat = False  # with one axis at most: then its size says its shape
         self.watch = watch  # removes this from `operands` when the object dies
@@ -235,7 +235,7 @@ def writable(value: Any, name: str) -> None:
 def address_of(array: np.ndarray) -> int:
     """Where an array's first element is."""
     try:
-        return _addressof(_first_byte(array))  # four times as fast as what follows
+        return _addressof(_first_byte(array))  # four times as fast as the general way below
     except (TypeError, ValueError, BufferError):  # read-only, empty, F-ordered, datetime64, ...
         return int(array.__array_interface__["data"][0])
 

@@ -12,7 +12,7 @@ Runs = Iterator[Tuple[int, int]]
 
 
 def runs(array: np.ndarray) -> Runs:
-    """The elements of a plain array, whatever its strides."""
+    """The elements of a plain array with any strides."""
     if not array.size:
         return
     address, block = address_of(array), array.itemsize

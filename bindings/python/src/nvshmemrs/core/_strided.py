@@ -1,6 +1,6 @@
 """Copies between two arrays of any layout, as few calls of the library as their strides allow.
 
-Elements correspond by index: both arrays are walked in C order, whatever their layout in memory.
+Elements correspond by index: both arrays are walked in C order, in any memory layout.
 """
 
 from __future__ import annotations

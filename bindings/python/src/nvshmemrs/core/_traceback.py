@@ -29,7 +29,7 @@ def _outside(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
 
 
 def _chain(error: Optional[BaseException]) -> Iterator[BaseException]:
-    """The exception, and those that are printed with it."""
+    """The exception, and the exceptions that are printed with it."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -129,7 +129,7 @@ def register_external_array(
 
 def unregister_external_array(array: Any) -> None:
     """Makes a registered array's memory private again; the array that was registered keeps its
-    contents. Takes that array, or the one that ``register_external_array`` returned.
+    contents. Takes that array, or the result of ``register_external_array``.
 
     Collective over all PEs with the same array; a barrier comes first.
     """

@@ -18,8 +18,8 @@ _STORE = int(_ffi.Access.STORE)
 
 def check_access(array: Any, write: bool = False) -> None:
     """Tells the checker that the program is about to read, or to write, `array`, a NumPy array or
-    a Buffer. The checker sees what goes through this package, and what NumPy does with arrays. This
-    is for what other libraries do. Without the checker it does nothing.
+    a Buffer. The checker sees the calls of this package, and NumPy's accesses to arrays. This
+    is for accesses of other libraries. Without the checker it does nothing.
 
     Local.
     """

@@ -63,7 +63,7 @@ _UINT8 = int(_ffi.Dtype.UINT8)
 _SUM, _OR = int(Op.SUM), int(Op.OR)
 _barrier = lib.nvshmemrs_barrier
 _sync = lib.nvshmemrs_sync
-# Arguments of functions from `bare`, made once for those that come again.
+# Arguments of functions from `bare`, made once for repeated calls.
 _size = functools.lru_cache(256)(ctypes.c_size_t)
 _team = functools.lru_cache(256)(ctypes.c_uint64)
 _reduce, _reducescatter, _inscan, _exscan = (

@@ -193,12 +193,12 @@ def init(
             uid = UniqueID.from_bytes(mpi_comm.bcast(mine, root=0))
     elif method:
         raise NvshmemInvalid(
-            f'initializer_method="{method}": it is "" (what the environment says), "uid", "mpi" '
+            f'initializer_method="{method}": it is "" (the environment), "uid", "mpi" '
             'or "emulated_mpi"'
         )
     elif rank is not None or nranks is not None:
         raise NvshmemInvalid(
-            "rank and nranks need a uid; without one the environment says who this PE is"
+            "rank and nranks need a uid; without one the environment has this PE's number"
         )
     if not _joining.acquire(blocking=False):
         raise NvshmemInvalid(
@@ -375,7 +375,7 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
     if job.is_forked():
         raise ForkedError("finalize: a forked child is not a PE; its parent finalizes")
     if stream is not None:
-        handle_of(stream)  # raises for what is none
+        handle_of(stream)  # raises if it is none
     with _counting:
         goes_on = job.again > 0
         job.again -= goes_on
@@ -396,7 +396,7 @@ def end_together() -> None:
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
     try:
-        release_all()  # what was collected is no leak
+        release_all()  # collected objects are no leaks
         adopt_current()
         job.mapping = None  # the heap stays for the arrays that are left, if there are any
         check(lib.nvshmemrs_finalize(runtime))

@@ -130,7 +130,7 @@ def get_peer_buffer(buffer: Buffer, pe: int) -> Buffer:
         raise NvshmemInvalid(f"get_peer_buffer takes a Buffer, not {type(buffer).__name__}")
     if buffer._origin is not None:
         raise NvshmemInvalid(
-            "get_peer_buffer takes this PE's Buffer, not one that is a peer's already"
+            "get_peer_buffer takes this PE's Buffer, not a peer's"
         )
     return Buffer(peer_address(buffer.live_address(), pe), buffer._size, buffer)
 
@@ -158,7 +158,7 @@ def register_external_buffer(
     MAP_ANONYMOUS, or an array in one. It begins at a page and ends at one, and is kept mapped until
     ``unregister_external_buffer`` or ``finalize``. `preferred_address` is an unused address, the
     same on every PE, for the symmetric side. Other threads may go on using `buffer` meanwhile, here
-    and in ``unregister_external_buffer``: who touches it waits. Where the kernel has no userfaultfd
+    and in ``unregister_external_buffer``: a thread that touches it waits. Where the kernel has no userfaultfd
     for that, a process with several threads gets NotSupportedError. NVSHMEM
     `nvshmemx_buffer_register_symmetric`.
     """

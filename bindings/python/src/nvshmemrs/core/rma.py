@@ -83,7 +83,7 @@ _quiet = lib.nvshmemrs_quiet
 _size = ctypes.c_size_t
 _SIZE_OF = {code: _size(SIZES[code]) for code in C_TYPES}
 
-# The right calls, for those who have changed two arguments.
+# The right calls, for errors about exchanged arguments.
 _PUT_SIGNAL = "put_signal(dst, src, signal_var, {value}, {member}, remote_pe)"
 _PUT_SIGNAL_NBI = "put_signal_nbi(dst, src, signal_var, {value}, {member}, remote_pe)"
 _SIGNAL_OP = "signal_op(signal_var, {value}, {member}, remote_pe)"
@@ -117,7 +117,7 @@ def put_nbi(
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
-    """As ``put``, but what is in `src` must not change until ``quiet``; until then both arrays are
+    """As ``put``, but the data of `src` must not change until ``quiet``; until then both arrays are
     kept. OpenSHMEM 1.5 section 9.6.2.
     """
     _move_nbi(_put_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
@@ -462,7 +462,7 @@ def put_signal_nbi(
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
-    """As ``put_signal``, but what is in `src` must not change until ``quiet``; until then the
+    """As ``put_signal``, but the data of `src` must not change until ``quiet``; until then the
     arrays are kept. OpenSHMEM 1.5 section 9.8.4.
     """
     _check_update(signal_val, signal_op, _PUT_SIGNAL_NBI)
@@ -542,7 +542,7 @@ def signal_wait(
     """Waits until this PE's copy of the signal compares to `signal_val` as `signal_op` says;
     returns its value.
 
-    Local: only the caller waits. What the sender put before the signal is visible on return. With
+    Local: only the caller waits. Data that the sender put before the signal is visible on return. With
     a stream, the stream waits and the call returns None at once. OpenSHMEM 1.5 section 9.10.15.
     """
     how = signal_op
@@ -584,7 +584,7 @@ def quiet(stream: Optional[Stream] = None) -> None:
 def flush(stream: Optional[Stream] = None) -> None:
     """Returns when the sources of non-blocking operations may be reused. Local.
 
-    On host memory that is what ``quiet`` does. NVSHMEM `nvshmemx_flush`.
+    On host memory it is ``quiet``. NVSHMEM `nvshmemx_flush`.
     """
     quiet(stream)
 

@@ -378,7 +378,7 @@ def queue(stream: Any, used: Any, function: Callable[..., int], *arguments: Any)
 
 
 def synchronize(stream: Any) -> None:
-    """Waits for a stream of whichever kind."""
+    """Waits for a stream of any kind."""
     if isinstance(stream, Stream):
         stream.synchronize()
     else:
@@ -408,7 +408,7 @@ def _raw(stream: Any) -> int:
     if not 0 <= number < 2**64:
         raise NvshmemInvalid(
             f"stream={stream!r}: give a stream of torch, CuPy or cuda.core, an nvshmem.Stream, "
-            "what has __cuda_stream__, the number of a cudaStream_t, or None"
+            "an object with __cuda_stream__, the number of a cudaStream_t, or None"
         )
     return number
 

@@ -3,7 +3,7 @@
 `ivar` and `ivars` are symmetric arrays or Buffers, whose elements' type `dtype` says: integers of 8
 to 64 bits, float32 or float64. They hold this PE's copy; `cmp` is a ``ComparisonType``. In the
 functions for several elements `value` is one for all, or an array of one each; elements whose
-`status` is not 0 are left out. What a PE wrote before the value that ends a wait is visible on
+`status` is not 0 are left out. Data that a PE wrote before the value that ends a wait is visible on
 return. On a stream, the stream waits; functions with a result wait for it.
 """
 
@@ -47,7 +47,7 @@ def deadline(seconds: float) -> Iterator[None]:
     """``with deadline(seconds):`` lets no wait of this thread last longer than that moment.
 
     A wait inside that is not over `seconds` after the beginning raises WaitTimeoutError, whatever
-    operation it is in; so does what is queued inside, on its stream. While it holds it stands in
+    operation it is in; so does an operation queued inside, on its stream. While it holds it stands in
     for NVSHMEMRS_TIMEOUT, be it shorter or longer; of nested deadlines the earliest holds. A
     collective that it ends breaks its team. Local; works before ``init``, which keeps to its own
     limit.

@@ -1,9 +1,9 @@
 //! How long operations are held back, and in which order they are delivered.
 //!
 //! Time is counted in ticks: one for each operation that can be held back. An operation that is issued in tick `t` is due in one of
-//! the ticks `t` to `t + LONGEST`, drawn at random; never before what must be delivered first: what came before a fence, its own
+//! the ticks `t` to `t + LONGEST`, drawn at random; never before operations that must be delivered first: those before a fence, its own
 //! data if it is a signal. So the order of the ticks in which operations are due, and of issue among those of one tick, is
-//! an order that the standard allows, and it may always be gone through faster: that is done when an operation overlaps one that is
+//! an order that the standard allows, and the ticks may always pass faster: they do when an operation overlaps an operation that is
 //! held back, so that they keep their order. The draws depend on the seed and on the operations alone, not on when they
 //! are delivered.
 
@@ -79,7 +79,7 @@ struct Slot {
 /// Words of 8 bytes that an operation may lie in to be found by them.
 const NARROW: u64 = 4;
 
-/// The words that known operations lie in: how many do, by the words' low bits; and those that lie in many words, as bits.
+/// The words of known operations: the number of operations by the words' low bits; and the operations that lie in many words, as bits.
 struct OccupiedWords {
     narrow: [u8; 256],
     wide: u64,
@@ -322,8 +322,8 @@ impl<T> Queue<T> {
         self.now + self.delays.delay()
     }
 
-    /// When all is due that must come before an atomic operation which is done at once. One that only reads comes after the atomic
-    /// operations on its word; another one also after fences and puts.
+    /// When all operations are due that must come before an atomic operation performed at once. An operation that only reads comes after the atomic
+    /// operations on its word; any other also after fences and puts.
     pub(super) fn before_fetch(&mut self, target_range: TargetRange, reads_only: bool) -> u64 {
         let overlapping = self.overlapping(target_range);
         if reads_only {

@@ -15,7 +15,7 @@ struct Op {
     data: Option<usize>,
 }
 
-/// A queue, and what has become of the operations that were given to it.
+/// A queue, and the fate of the operations that were given to it.
 struct Bench {
     queue: Queue<Op>,
     random: Random,

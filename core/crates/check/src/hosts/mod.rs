@@ -107,7 +107,7 @@ service_calls! {
         call release(pe: Pe, offset: u64, fenced: bool) -> ReleaseStamp where has(offset, 0);
         call delivered(pe: Pe, offset: u64, bytes: u64, stamp: ReleaseStamp) -> bool
             where has(offset, bytes) and has(stamp.data.0, stamp.data.1);
-        #[expect(clippy::too_many_arguments, reason = "they are what happened")]
+        #[expect(clippy::too_many_arguments, reason = "they describe the event")]
         post update(pe: Pe, offset: u64, bytes: u64, old: u64, new: u64, stamp: ReleaseStamp, site: u16) where has_word(offset, bytes);
         call acquire(pe: Pe, offset: u64, bytes: u64, value: u64, site: u16) -> u64 where has_word(offset, bytes);
         post wait_begins(offset: u64, dtype: Dtype, cmp: Cmp, expected: u64, site: u16) where has(offset, dtype.size() as u64);

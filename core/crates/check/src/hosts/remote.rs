@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(lock(&tracker.told).repeats_left, REPEATS - 1);
     }
 
-    /// So the state that is posted last is the state that the PE has, whatever its threads do.
+    /// So the state that is posted last is the state that the PE has, for any order of its threads.
     #[test]
     fn a_state_is_posted_while_no_other_thread_can_change_it() {
         let (peer, tracker) = tracked();

@@ -7,8 +7,8 @@
 //! | tag     | PE    | bytes  | kind | site  |        0: empty
 //! ```
 //!
-//! A new cell takes the place of those that say no more than it does: accesses to bytes it covers, that came before it, and that
-//! conflict with nothing it does not conflict with; whoever is ordered after the new one is ordered after them, too. Otherwise it
+//! A new cell takes the place of cells that say no more than it does: accesses to bytes it covers, that came before it, and that
+//! conflict with nothing it does not conflict with; a PE ordered after the new access is ordered after them, too. Otherwise it
 //! takes an empty cell; if there is none, a read goes. If a write has to go, a cell says that the word's writers are not all known.
 
 mod cell;
@@ -54,7 +54,7 @@ struct Verdict {
     /// Puts of this PE's own that this put may overtake.
     rewrites: u8,
     dropped: u8,
-    /// Of those that go, writes of other PEs that are over on return.
+    /// Of the cells that go, writes of other PEs that are over on return.
     passed: u8,
     /// Where the new cell goes.
     place: usize,
@@ -119,10 +119,7 @@ impl Shadow {
     /// One word. Its cell is there before the others are looked at once more, so of two PEs at the very same moment at least one
     /// sees the other.
     #[inline(always)]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what it is given and what it gives"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "its inputs and its outputs")]
     fn one(
         &self,
         clocks: &Clocks,
@@ -135,7 +132,7 @@ impl Shadow {
     ) {
         for _ in 0..TRIES {
             let before = load(cells);
-            // The same access once more, and nobody else's. What one line puts again is compared while it is held back only.
+            // The same access once more, and no other PE's. A put repeated by one line is compared only while it is held back.
             let place = self.own_first();
             let others = (0..CELLS).filter(|&other| other != place);
             if before[place] == new.0 && others.fold(0, |all, other| all | before[other]) == 0 {
@@ -248,7 +245,7 @@ impl Shadow {
         fence(SeqCst);
     }
 
-    /// Gives the cells that this access has left the tag of now. A word that PEs synchronise by keeps its own: whoever has seen it knows
+    /// Gives the cells that this access has left the current tag. A word that PEs synchronise by keeps its own: a PE that has seen it knows
     /// that it has arrived.
     pub(super) fn reissue(&self, access: &Access) {
         let (first, end) = (access.offset / WORD, access.offset + access.bytes);
@@ -452,8 +449,8 @@ fn conflict(old: Kind, new: Kind, own: bool, frees: bool) -> bool {
     (old.writes() || new.writes()) && !both_atomic && (!frees || plain_write)
 }
 
-/// Writes of other PEs to a word without a sync object lose their cells, which are all that says what has arrived with them: so that
-/// is said to everybody.
+/// Writes of other PEs to a word without a sync object lose their cells, the only record of the data that arrived with them: so this data
+/// is published to all PEs.
 #[cold]
 fn pass_on(clocks: &Clocks, owner: u64, cells: &[u64; CELLS], which: u8) {
     for place in (0..CELLS).filter(|&place| which >> place & 1 != 0) {

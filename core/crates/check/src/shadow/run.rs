@@ -35,7 +35,7 @@ impl Run {
         self.verdict.conflicts == 0 && (self.verdict.passed == 0 || self.told)
     }
 
-    /// Changes a word's cells; those that stay are left alone, because others may change them meanwhile.
+    /// Changes a word's cells; remaining cells are not written, because other PEs may change them meanwhile.
     #[inline(always)]
     pub(super) fn change(&self, cells: &[AtomicU64; CELLS]) {
         for (place, cell) in cells.iter().enumerate() {

@@ -26,7 +26,7 @@ impl Tracker {
             })
     }
 
-    /// Gives back what `commit` took.
+    /// Gives back the memory that `commit` took.
     pub(crate) fn decommit(&self, range: SymRange) {
         self.forget(range);
         self.area.decommit(self.me, range.offset(), range.bytes());
@@ -88,7 +88,7 @@ impl Tracker {
         self.lock().freed.clear();
     }
 
-    /// All PEs have called it: what was put and never ordered before anything is lost.
+    /// All PEs have called it: data that was put and never ordered before anything is lost.
     pub(crate) fn all_freed(&self) {
         let (conflicts, number) = {
             let mut state = self.lock();

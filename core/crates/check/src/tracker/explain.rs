@@ -115,7 +115,7 @@ impl Tracker {
         self.lock().learned.get(pe as usize).copied().flatten()
     }
 
-    /// Why the order is missing, as far as it can be told, and what helps in this case; nothing for the usual.
+    /// Why the order is missing, as far as it is known, and the remedy in this case; nothing for the usual case.
     fn why(&self, problem: Problem, access: &Access, site: u16, cell: Cell) -> (String, String) {
         let none = String::new;
         let (me, pe) = (self.me, cell.pe());

@@ -2,43 +2,40 @@
 //!
 //! # The rules
 //!
-//! The actor is a PE, not a thread. An access is checked when it is issued, against all earlier ones of the same bytes whose order
-//! with it is not known; what orders them is in [`clocks`](super::clocks), who has used which bytes in [`shadow`](super::shadow),
-//! and what was published with which word in [`sync`](super::sync). Two accesses conflict if they are of different PEs, at least one
-//! writes, and not both are atomic.
+//! The actor is a PE, not a thread. An access is checked when it is issued, against all earlier ones of the same bytes whose order with it is
+//! not known. [`clocks`](super::clocks) has the order, [`shadow`](super::shadow) the accesses to each byte, and [`sync`](super::sync) the
+//! publications with each word. Two accesses conflict if they are of different PEs, at least one writes, and not both are atomic.
 //!
-//! * **Publishing.** Any put, signal and atomic operation that writes publishes, with the word it writes and at the moment its effect can
-//!   be seen, what its PE knew when it was issued: all of its operations that are over on return, what it had completed, what it knew of
-//!   others; and for the memory it writes to, that its puts up to its last fence have arrived. `signal_op` and atomic operations
-//!   count as a fence for that memory, by `docs/memory-model.md`; the signal of `put_signal` does not, but whoever has seen
-//!   it may use its data.
-//! * **Seeing.** Whoever waits for a word successfully, or fetches it atomically, learns what all writes to it have
-//!   published so far. That is more than needed if the word was set, not added to: the values before are gone then, but seeing
-//!   too much never makes a false report. A word that was put, added to and set by turns is one word. A wait leaves no cell: that somebody writes
-//!   the word meanwhile is what it is for. Writes that were seen have arrived, so the word itself may be read and
-//!   reset at once.
+//! * **Publishing.** Any put, signal and atomic operation that writes publishes, with the word it writes and at the moment its effect can be
+//!   seen, the knowledge of its PE when it was issued: all of its operations that are over on return, its completed puts, its knowledge of
+//!   others; and for the memory it writes to, that its puts up to its last fence have arrived. `signal_op` and atomic operations count as a
+//!   fence for that memory, by `docs/memory-model.md`; the signal of `put_signal` does not, but a PE that has seen it may use its data.
+//! * **Seeing.** A PE that waits for a word successfully, or fetches it atomically, learns all that writes to it have published so far. This
+//!   is more than needed if the word was set, not added to: earlier values are gone then, but seeing too much never makes a false report. A
+//!   word that was put, added to and set by turns is one word. A wait leaves no cell: its purpose is that another PE writes the word
+//!   meanwhile. Writes that were seen have arrived, so the word itself may be read and reset at once.
 //! * **A word within a longer put** publishes as a put of that word alone. The rest of the same put is not covered: it may come later.
-//! * **What is passed on** was complete, or a word was seen, before it was passed on; so knowledge is transitive, through any number of PEs and
-//!   kinds of words. But a fence is worth nothing to whoever uses another PE's memory than that of the flag.
+//! * **Passed-on data** was complete, or a word was seen, before it was passed on; so knowledge is transitive, through any number of PEs and
+//!   kinds of words. But a fence orders nothing for a PE that uses another PE's memory than that of the flag.
 //! * **Own puts** to own memory arrive like those to others: by quiet, or by seeing an own flag that was sent after a fence.
 //! * **Own puts** must be complete before the PE reads the place, or stores to it. Own signals before it reads the word plainly.
 //! * **Single elements** count as all others, although they are not torn: a get of a word that another PE puts gives the old or the new
-//!   value, and a program may be happy with either. It orders nothing, and who reads one element of many has the same bug as who
-//!   reads all. Words for that are signals and atomic operations, or waits and tests.
-//! * **Barriers** come after quiet, so what members publish there is complete. sync and the other collectives publish what is over or
-//!   was completed before. `malloc` and `free` are barriers.
+//!   value, and a program may accept either. It orders nothing, and a read of one element of many is the same bug as a read of all. The
+//!   operations for such words are signals and atomic operations, or waits and tests.
+//! * **Barriers** come after quiet, so all operations that members publish there are complete. sync and the other collectives publish
+//!   operations that are over or were completed before. `malloc` and `free` are barriers.
 //! * **free** begins with a barrier, so nothing is wrong with a put before it. But a put that its PE has ordered before nothing, so that
-//!   nobody can have used it, and that its target's owner does not know of, is a finding: free is a write to the block by its owner,
-//!   which only puts and stores of others conflict with, before it or after it, and when all have come to it they are looked at. Words that
-//!   PEs synchronise by are left out: the last answer of a protocol need not be waited for. What realloc keeps is not freed.
-//! * **A wait can miss its value** if another PE replaces the value, by an operation that does not fetch (one that does knows what it
-//!   replaces: a lock's holder), and is not ordered after the wait; if the value was brought by another PE, too; and
-//!   if it is replaced only once, because a value that comes again and again (a busy mark) is seen in the end.
+//!   nobody can have used it, and that its target's owner does not know of, is a finding: free is a write to the block by its owner, which
+//!   only puts and stores of others conflict with, before it or after it, and when all have come to it they are looked at. Words that PEs
+//!   synchronise by are left out: the last answer of a protocol need not be waited for. The part that realloc keeps is not freed.
+//! * **A wait can miss its value** if another PE replaces the value, by an operation that does not fetch (a fetching one knows the value that
+//!   it replaces: a lock's holder), and is not ordered after the wait; if the value was brought by another PE, too; and if it is replaced
+//!   only once, because a value that comes again and again (a busy mark) is seen in the end.
 //! * **A pointer** to another PE's copy lets the program load and store there unseen, if it does not report its own accesses
-//!   (`check_access`). From then on, who sees a value in that PE's memory that no known operation has brought learns all from those who may have
-//!   stored it; and between two PEs of which one has a pointer to the other's memory there may be order that nobody sees: what one of
-//!   them has done is no finding of the other.
-//! * Whatever gets lost (full tables, more than four accesses to a word, old history) makes later reports fewer, never wrong.
+//!   (`check_access`). From then on, a PE that sees a value in that PE's memory that no known operation has brought learns all from the PEs
+//!   that may have stored it; and between two PEs of which one has a pointer to the other's memory there may be unknown order: an access of
+//!   one of them is no finding of the other.
+//! * Lost records (full tables, more than four accesses to a word, old history) make later reports fewer, never wrong.
 
 mod blocks;
 mod explain;
@@ -76,7 +73,7 @@ pub(crate) enum Kind {
     Store = 3,
     /// Writes at some time before the PE's next quiet.
     Put = 4,
-    /// As `Put`, and before a signal of its own: whoever has seen that may use it.
+    /// As `Put`, and before a signal of its own: a PE that has seen the signal may use the data.
     PutSignal = 5,
     /// An atomic operation or a signal that does not fetch.
     Atomic = 6,
@@ -136,7 +133,7 @@ impl Kind {
         )
     }
 
-    /// Whether it may need a tag of its own. What needs quiet or a fence does not, unless a signal tells of it.
+    /// Whether it may need a tag of its own. An access that needs quiet or a fence does not, unless a signal announces it.
     #[inline(always)]
     fn is_told_apart(self) -> bool {
         self.is_over() || self == Kind::PutSignal
@@ -148,7 +145,7 @@ impl Kind {
         (self.writes() || !old.writes()) && (!self.is_atomic() || old.is_atomic())
     }
 
-    /// Whether what orders somebody after this orders him after `old` of the same PE, too.
+    /// Whether a PE that is ordered after this access is ordered after `old` of the same PE, too.
     #[inline(always)]
     pub(super) fn completes_with(self, old: Kind) -> bool {
         match old {
@@ -193,7 +190,7 @@ struct State {
     variables: Option<SymRange>,
     /// Whether the meeting that this PE is in is a barrier.
     completing: bool,
-    /// Puts to the block that is being freed which nothing orders: this PE's accesses, their sites and with what they conflict.
+    /// Puts without any order to the block that is being freed: this PE's accesses, their sites and conflicts.
     freed: Vec<(Access, u16, Conflict)>,
     /// Frees that all PEs have come to, which is the number of the next one.
     frees: u64,
@@ -289,7 +286,7 @@ impl Tracker {
         crate::lock::lock(&self.state)
     }
 
-    /// As [`release`](Tracker::release), for the signal of put_signal: whoever sees it may use the data, and nothing else
+    /// As [`release`](Tracker::release), for the signal of put_signal: a PE that sees it may use the data, and nothing else
     /// that it does not cover. After the [`access`](Tracker::access) of both.
     #[inline]
     #[must_use]
@@ -364,7 +361,7 @@ impl Tracker {
         };
         let conflicts = self.shadow.access(&self.clocks, &access, &mut rewrites);
         if kind == Kind::Store && owner != self.me {
-            // By a pointer; whoever sees it may draw conclusions.
+            // By a pointer; a PE that sees it may draw conclusions.
             self.released.store(true, Relaxed);
         }
         if !conflicts.is_empty() {

@@ -12,8 +12,8 @@ use crate::sync::{Change, Sync, WaitRecord};
 use std::sync::atomic::{Ordering::*, fence};
 
 impl Tracker {
-    /// The operation of a stamp of `release` is about to be performed: right before, by any thread. Tells whether `update` wants to hear what
-    /// it did, if it is a put of one aligned word or an operation that does not fetch.
+    /// The operation of a stamp of `release` is about to be performed: right before, by any thread. Returns whether `update` must be called with
+    /// its effect, if it is a put of one aligned word or an operation that does not fetch.
     #[inline]
     pub(crate) fn delivered(&self, pe: Pe, offset: u64, bytes: u64, stamp: ReleaseStamp) -> bool {
         if bytes == 0 || self.clocks.is_off() {
@@ -63,7 +63,7 @@ impl Tracker {
         }
     }
 
-    /// The data of a put_signal of `pe` may be used by who knows of it.
+    /// The data of a put_signal of `pe` may be used by PEs that know of it.
     fn signalled(&self, owner: u64, pe: u64, tag: u64, (offset, bytes): (u64, u64)) {
         if bytes > 0 {
             self.shadow.mark_signalled(owner, offset, bytes, pe, tag);
@@ -77,11 +77,11 @@ impl Tracker {
         stamp.fenced == stamp.tag || self.shadow.word(owner, word).any(atomic)
     }
 
-    /// The sync object of a word, made if need be, with what its cells say.
+    /// The sync object of a word, made if need be, with the contents of its cells.
     fn sync(&self, owner: u64, word: u64, waited: bool) -> Option<Sync<'_>> {
         let (sync, new) = self.syncs.get(owner, word, waited)?;
         if new {
-            // Atomic operations have made one when they were delivered; those that are not, nobody has seen. What is published with
+            // Atomic operations have made one on delivery; no PE has seen undelivered ones. Their publications with
             // them cannot be told from later cells, so where one of theirs may be gone, all that was seen has arrived.
             let complete = self.syncs.complete(owner, word);
             for cell in self.shadow.word(owner, word) {
@@ -118,7 +118,7 @@ impl Tracker {
     }
 
     /// An operation that does not fetch has changed an aligned word of `pe`, of 1, 2, 4 or 8 bytes, from `old` to `new`.
-    #[expect(clippy::too_many_arguments, reason = "they are what happened")]
+    #[expect(clippy::too_many_arguments, reason = "they describe the event")]
     pub(crate) fn update(
         &self,
         pe: Pe,
@@ -167,7 +167,7 @@ impl Tracker {
     }
 
     /// A wait, a successful test, a signal_fetch or an atomic operation that fetches has seen `value` in an aligned word: this PE
-    /// knows now what its writers published. Gives the tag of its own up to which it has heard of itself.
+    /// knows now the publications of its writers. Returns its own tag up to which the writers knew of it.
     pub(crate) fn acquire(&self, pe: Pe, offset: u64, bytes: u64, value: u64, site: u16) -> u64 {
         if self.clocks.is_off() {
             return 0;

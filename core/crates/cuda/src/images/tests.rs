@@ -136,7 +136,7 @@ fn a_cache_that_others_can_write_to_is_not_read() {
     fs::rename(&path, &real).unwrap();
     std::os::unix::fs::symlink(&real, &path).unwrap();
     assert!(tried(gpu, &[], Some(&cache)).0.is_empty());
-    // What is shipped may be linked, and anybody's.
+    // A shipped image may be a link, and owned by any user.
     assert_eq!(tried(gpu, &[&cache], None).0, ["code"]);
     let made = cache.0.join("deeper/folder");
     store::own_folder(&made).unwrap();

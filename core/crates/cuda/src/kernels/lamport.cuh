@@ -48,40 +48,9 @@ class Lamport {
     // `sends`: the results go to all other members, too.
     template <class T>
     __device__ void fold(i32 members, u64 mine, u64 dest, bool sends) const {
-        typedef Pack<T, BYTES> Packed;
-        Folded<Packed> fold;
-        i32 next_member = 0;
-        u32 next_unit = first + thread;
-        while (next_unit < end) {
-            // The parts of a unit follow one another, and then those of the next unit; several are under way at a time.
-            Pair data[BATCH];
-            u64 places[BATCH];
-            i32 member = next_member;
-            u32 unit = next_unit;
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                bool own = member == turn.c.team.me;
-                places[k] = unit < end && member < members && !own ? place(turn.own(), member, unit, 0) : 0;
-                if (unit < whole && own) data[k] = read<true>(mine, unit);
-                if (++member >= members) member = 0, unit += threads;
-            }
-            if (!take(places, data)) return;
-            // The fold's code is there once, and the parts move down by one each time.
-#pragma unroll 1
-            for (int k = 0; k < BATCH && next_unit < end; k++) {
-                if (next_member == turn.c.team.me && next_unit >= whole) data[0] = read<false>(mine, next_unit);
-                Packed pack;
-                pack.words[0] = data[0].first, pack.words[1] = data[0].second;
-                if (members == 0) fold.clear(turn.c.op);
-                else if (next_member == 0) fold.start(pack);
-                else fold.fold(turn.c.op, pack);
-#pragma unroll
-                for (int l = 1; l < BATCH; l++) data[l - 1] = data[l];
-                if (++next_member < members) continue;
-                finish(next_unit, dest, fold.result(), sends);
-                next_member = 0, next_unit += threads;
-            }
-        }
+        bool two = turn.c.team.n == 2 && members == 2;
+        if (two) fold_two<T>(mine, dest);
+        fold_all<T>(two ? whole : first, members, mine, dest, sends);
     }
 
   private:
@@ -201,12 +170,80 @@ class Lamport {
         }
     }
 
-    // Writes the result of a unit to `dest`, and sends it.
     template <class Packed>
-    __device__ void finish(u32 unit, u64 dest, const Packed &result, bool sends) const {
-        Pair data = {result.words[0], result.words[1]};
-        for (i32 step = 1; sends && step < turn.c.team.n; step++) put(turn.part(turn.right(step)), unit, 1, data);
-        if (unit < whole) write<true>(dest, unit, data);
-        else write<false>(dest, unit, data);
+    static __device__ Packed packed(const Pair &data) {
+        Packed pack;
+        pack.words[0] = data.first, pack.words[1] = data.second;
+        return pack;
+    }
+
+    // The whole units of two members, several at a time.
+    template <class T>
+    __device__ void fold_two(u64 mine, u64 dest) const {
+        typedef Pack<T, BYTES> Packed;
+        i32 me = turn.c.team.me;
+        for (u32 i = first + thread; i < whole; i += BATCH * threads) {
+            Pair here[BATCH], there[BATCH];
+            u64 places[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                u32 unit = i + k * threads;
+                places[k] = unit < whole ? place(turn.own(), 1 - me, unit, 0) : 0;
+                if (unit < whole) here[k] = read<true>(mine, unit);
+            }
+            if (!take(places, there)) return;
+            // The fold's code is there once, and the units move down by one each time.
+#pragma unroll 1
+            for (u32 unit = i; unit < whole && unit < i + BATCH * threads; unit += threads) {
+                Packed one = packed<Packed>(here[0]), other = packed<Packed>(there[0]);
+#pragma unroll
+                for (int w = 0; w < 2; w++) {
+                    u64 word = one.words[w];
+                    if (me != 0) one.words[w] = other.words[w], other.words[w] = word;
+                }
+                Folded<Packed> fold;
+                fold.start(one);
+                fold.fold(turn.c.op, other);
+                Packed result = fold.result();
+                write<true>(dest, unit, {result.words[0], result.words[1]});
+#pragma unroll
+                for (int k = 1; k < BATCH; k++) here[k - 1] = here[k], there[k - 1] = there[k];
+            }
+        }
+    }
+
+    // The units from `begin` on, one at a time, of which several members' are under way.
+    template <class T>
+    __device__ void fold_all(u32 begin, i32 members, u64 mine, u64 dest, bool sends) const {
+        typedef Pack<T, BYTES> Packed;
+        i32 me = turn.c.team.me;
+        for (u32 unit = begin + thread; unit < end; unit += threads) {
+            Folded<Packed> fold;
+            fold.clear(turn.c.op);
+            for (i32 from = 0; from < members; from += BATCH) {
+                Pair data[BATCH], own = {};
+                u64 places[BATCH];
+                if (from <= me && me < from + BATCH) own = unit < whole ? read<true>(mine, unit) : read<false>(mine, unit);
+#pragma unroll
+                for (int k = 0; k < BATCH; k++) {
+                    i32 m = from + k;
+                    places[k] = m < members && m != me ? place(turn.own(), m, unit, 0) : 0;
+                    if (m == me) data[k] = own;
+                }
+                if (!take(places, data)) return;
+#pragma unroll 1
+                for (i32 m = from; m < members && m < from + BATCH; m++) {
+                    if (m == 0) fold.start(packed<Packed>(data[0]));
+                    else fold.fold(turn.c.op, packed<Packed>(data[0]));
+#pragma unroll
+                    for (int k = 1; k < BATCH; k++) data[k - 1] = data[k];
+                }
+            }
+            Packed result = fold.result();
+            Pair data = {result.words[0], result.words[1]};
+            for (i32 step = 1; sends && step < turn.c.team.n; step++) put(turn.part(turn.right(step)), unit, 1, data);
+            if (unit < whole) write<true>(dest, unit, data);
+            else write<false>(dest, unit, data);
+        }
     }
 };

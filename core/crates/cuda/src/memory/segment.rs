@@ -186,7 +186,7 @@ impl Segment {
         all.min().unwrap_or(0)
     }
 
-    /// Adds the kernels of a PE of this process to those that [`end_all`](Segment::end_all) ends.
+    /// Adds the kernels of a PE of this process to the kernels that [`end_all`](Segment::end_all) ends.
     pub(crate) fn join(&self, completion: &Arc<Completion>) {
         self.lock().completions.push(Arc::downgrade(completion));
     }

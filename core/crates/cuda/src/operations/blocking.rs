@@ -266,7 +266,7 @@ impl CudaTransport {
     }
 
     /// Waits until the blocking stream can run new work, as far as an event shows that: then waiting streams no longer hold it
-    /// up, except those that occupied the last queue since. Returns at once if the stream ran work just now.
+    /// up, except streams that occupied the last queue since. Returns at once if the stream ran work just now.
     pub(crate) fn await_turn(&self, operation: Operation) -> Result<()> {
         match self.has_turn() {
             true => Ok(()),

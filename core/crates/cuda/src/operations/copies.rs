@@ -11,7 +11,7 @@
 //!
 //! A blocking operation that times out leaves its copy on the blocking stream. Therefore small copies, and memory that the GPU
 //! accesses itself although it is borrowed or pageable, pass through memory of the library. Larger copies begin once the stream
-//! can run work: waiting streams then no longer hold it up, except those that occupied the last queue in the microseconds since.
+//! can run work: waiting streams then no longer hold it up, except streams that occupied the last queue in the microseconds since.
 //! An event does not prove that for work of another kind (on an H200 an event was reached, and a kernel behind it was held up). A
 //! piece of the same kind does: for pinned memory the first bytes are copied through a stage first, and for a kernel another
 //! kernel runs first. One case remains: in those microseconds, and with private GPU memory (from which a small put begins at

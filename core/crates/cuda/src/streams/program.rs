@@ -66,7 +66,7 @@ impl CudaTransport {
         std::mem::take(&mut *lock(&self.program_streams))
     }
 
-    /// Adds a stream to those that finalize waits for. Idle streams that were dropped are removed.
+    /// Adds a stream to the streams that finalize waits for. Idle streams that were dropped are removed.
     fn add_stream(&self, cuda: CudaStream, made_in: Option<u64>) -> Arc<dyn TransportStream> {
         let stream = Arc::new(ProgramStream { cuda, made_in });
         let mut streams = lock(&self.program_streams);

@@ -170,7 +170,7 @@ impl Lists {
 mod tests {
     use super::*;
 
-    /// Lists as `(who waits, for whom)`; those with the same PEs are one.
+    /// Lists as `(waiting PE, awaited PEs)`; lists with the same PEs are one.
     fn lists(n_pes: usize, waits: &[(Pe, &[Pe])]) -> Lists {
         let mut lists = Lists {
             all: Vec::new(),

@@ -39,7 +39,7 @@ impl Job {
         }
     }
 
-    /// A PE is in its first collective of a team, and waits for whoever is not there.
+    /// A PE is in its first collective of a team, and waits for the missing members.
     fn enters(&self, pe: Pe, team: u32) {
         self.0.team(team, pe).calls.overwrite(1, Relaxed);
         let slot = self.0.slot(self.0.row(team), pe, 1);
@@ -83,7 +83,7 @@ fn half_of_the_pes_wait_for_the_other_half() {
     assert!(lines[1].ends_with(&end), "{}", lines[1]);
 }
 
-/// That a PE of a circle is waited for by many, and needs one that is late, hides neither.
+/// A deadlock and a latecomer are both reported if many PEs wait for a PE of the circle, which also needs the late PE.
 #[test]
 fn a_deadlock_beside_a_latecomer_is_told_with_it() {
     let job = Job::new();
@@ -163,7 +163,7 @@ fn pairs_of_pes() {
         all.starts_with("PEs 0, 2, 4, ") && all.contains(&middle),
         "{all}"
     );
-    // All pairs but the last one cross. That they are many does not hide whom the last one waits for.
+    // All pairs but the last one cross. Their number does not hide the waits of the last pair.
     let (_, crossed) = pairs.split_last().unwrap();
     for pair in crossed {
         job.team(TWO, pair);

@@ -1,11 +1,11 @@
 //! The board: the published waits, read from a job's control block, by a PE of the job or from outside.
 //!
-//! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
+//! * [`needs`]: the PEs that a wait needs to end; [`rings`] looks them up. [`graph`]: who needs whom, and which PEs hold the others up.
 //! * [`init_status`]: a job in init, before there is a board.
-//! * [`circle`]: those who need each other. [`lists`]: how both follow who needs whom.
+//! * [`circle`]: PEs that need each other. [`lists`]: the lists of needs that both follow.
 //! * [`status_query`]: queries the status of the PEs.
 //! * [`picture`]: all of it in words. [`words`](crate::words): lists, numbers.
-//! * [`process`]: what a PE does that is not waiting in nvshmemrs.
+//! * [`process`]: the activity of a PE that does not wait in nvshmemrs.
 
 mod circle;
 mod graph;
@@ -130,7 +130,7 @@ pub enum Refusal {
     },
     /// It belongs to another user.
     #[error(
-        "process {pid} belongs to another user: only the user who has started a job, or an administrator, can look into it"
+        "process {pid} belongs to another user: only the user who has started a job, or an administrator, can look into the job"
     )]
     OtherUser {
         /// The process.
@@ -208,7 +208,7 @@ impl Board {
                 });
             match taken {
                 Ok(board) => return Ok(board),
-                // The PE may have ended meanwhile; but what there is to say against its job is said.
+                // The PE may have ended meanwhile; the reason against its job is reported all the same.
                 Err(error) => refused = error,
             }
         }

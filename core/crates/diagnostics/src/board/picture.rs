@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::time::Duration;
 
-/// A job of at most so many PEs has a line for each on the board; in larger ones those that do the same share a line.
+/// A job of at most so many PEs has a line for each on the board; in larger ones PEs with the same activity share a line.
 const LINES: usize = 4;
 
 /// The state of a job at one time, as text.

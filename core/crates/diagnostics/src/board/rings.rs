@@ -192,7 +192,7 @@ mod tests {
             team.n_pes.overwrite(u32::MAX, Relaxed);
             team.next
                 .overwrite((pe as u32 + 1) % MAX_PES as u32, Relaxed);
-            // Each waits in an epoch of its own, for all who wait in an earlier one.
+            // Each waits in an epoch of its own, for all PEs that wait in an earlier one.
             control
                 .pe(pe)
                 .state

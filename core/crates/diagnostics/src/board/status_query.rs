@@ -59,7 +59,7 @@ struct Pending {
 impl Board {
     /// Requests the status of all PEs in the job. [`told`](Board::told) returns their answers; the caller may do other work before it.
     ///
-    /// The request goes to a PE's watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of
+    /// The request goes to a PE's watchdog, independent of its other threads. A PE that is stopped, or that is a thread of a job of
     /// threads, does not answer. Remote PEs get no such request; but the first PE of this host queries their waits, which are on the
     /// board when it has answered.
     pub fn ask(&self) -> StatusQuery {

@@ -267,7 +267,7 @@ impl Sites {
         self.at(operation, self.place_of(text.into()))
     }
 
-    /// A place in words; of those that the hook has named, its words.
+    /// A place in words; the hook's words if it has named the place.
     pub fn describe(&self, place: CodeAddress) -> String {
         match place.0 & TEXT {
             0 => native::describe(place.0),

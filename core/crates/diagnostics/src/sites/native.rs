@@ -57,7 +57,7 @@ pub(super) fn describe(place: u64) -> String {
 }
 
 /// The name of a standard by which the program has called this library: of the function at `entry`, in the library of these names, or
-/// of the one that is inlined at `place`.
+/// of the function that is inlined at `place`.
 pub(super) fn standard_name(place: u64, entry: u64) -> Option<String> {
     let of_library = |known: Known| {
         let symbol = known.in_names_library().then_some(known.symbol)??;
@@ -199,7 +199,7 @@ fn frames(file: &Loader, address: u64) -> Result<Vec<Frame>, Box<dyn std::error:
     Ok(found)
 }
 
-/// A function's name without its arguments and its result, and without what Fortran puts before it.
+/// A function's name without its arguments and its result, and without Fortran's prefix.
 fn short(name: &str) -> String {
     let name = name.replace("(anonymous namespace)::", "");
     if let Some((_, procedure)) = in_module(&name) {

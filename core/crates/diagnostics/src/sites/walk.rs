@@ -242,7 +242,7 @@ pub(super) fn module_of(address: u64) -> Option<Module> {
     find_in_modules(|info| of_headers(info, address))
 }
 
-/// The file of the module whose variables an address may lie in, and what is to be taken from the address to find it in the file.
+/// The file of the module whose variables an address may lie in, and the difference between the address and its place in the file.
 pub(super) fn data_of(address: u64) -> Option<(PathBuf, u64)> {
     find_in_modules(|info| {
         let data = headers(info).iter().any(|header| {

@@ -164,7 +164,7 @@ impl ArrivalMessage {
 
 /// Processes a message that PE `from` has sent to this host. None: it is malformed, and the rest of it is ignored.
 ///
-/// `control` must be without [`RemoteHosts`]: what is stored here is not sent to other hosts again.
+/// `control` must be without [`RemoteHosts`]: words stored here are not sent to other hosts again.
 pub fn open(control: &Control, remote: &RemoteHosts, from: Pe, message: &[u64]) -> Option<()> {
     let hosts = remote.hosts();
     let theirs = hosts.of(from);
@@ -248,7 +248,7 @@ pub fn open(control: &Control, remote: &RemoteHosts, from: Pe, message: &[u64]) 
                 if slot.epoch.load(Relaxed) > epoch {
                     continue;
                 }
-                // Whoever still looks at an earlier team's epoch here must see first that it is another one's now. Nobody looks for this
+                // A PE that still looks at an earlier team's epoch here must see first that the slot is another team's now. No PE looks for this
                 // number in this slot.
                 shared_words::advance_slot(slot, epoch - 1);
                 shared_words::publish_arrival(slot, epoch, arrival);

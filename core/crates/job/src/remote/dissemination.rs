@@ -2,7 +2,7 @@
 //!
 //! A message from every PE to every host would be too many. So the first PE of each host forwards the states in rounds, as in a dissemination
 //! barrier, while it waits: in round k to the host at distance 2^k, once all PEs of its own host and of the hosts before it have reached
-//! the state, without those that the receiver knows already. After log2(hosts) rounds every host knows the state of every PE.
+//! the state, without PEs that the receiver knows already. After log2(hosts) rounds every host knows the state of every PE.
 //!
 //! Nothing arrives before the last PE has reached the state. So a PE that has waited for [`ANNOUNCE_AFTER`] announces its state to all hosts:
 //! a PE that waits for it in another call must learn that it never arrives, and a report must name the missing PEs.

@@ -57,7 +57,7 @@ impl RemoteHosts {
     /// Answers a query of a remote PE.
     pub(super) fn answer_query(&self, control: &Control, to: Pe, number: u64) {
         for &pe in self.hosts.local_pes() {
-            // Waits are read before arrivals: whoever has not arrived then had not while it waited.
+            // Waits are read before arrivals: a PE that has not arrived then had not arrived during the wait.
             let waits = waits(control, pe, number);
             let teams: Vec<[u64; 4]> = (0..MAX_TEAMS as u32)
                 .filter_map(|team| {

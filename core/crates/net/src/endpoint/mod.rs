@@ -5,7 +5,7 @@
 //! no record is left behind. A non-blocking put stays queued until the next send or the next turn of the progress thread. The holder of the
 //! engine sends its own answers first, unless records for the same PE are queued already.
 //!
-//! The records of one PE are performed in the order of their sending, by whichever thread holds the engine, with the stores and atomic
+//! The records of one PE are performed in the order of their sending, by the thread that holds the engine, with the stores and atomic
 //! instructions of the host transport. While the data of a large put is in flight, later records of its sender are deferred, except large
 //! puts before the next fence. So fence sends nothing. The sender counts its records, and the receiver returns the count of completed ones
 //! when it receives a flush: quiet sends one.

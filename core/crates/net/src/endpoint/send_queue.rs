@@ -290,7 +290,7 @@ impl Endpoint {
     }
 
     /// The PEs with incomplete records, and the number of counted records sent to each. Under the locks, so that a thread whose record is
-    /// not among these sees what this thread has stored before.
+    /// not among these sees the earlier stores of this thread.
     pub(crate) fn incomplete(&self, mut each: impl FnMut(Pe, u64)) {
         for (pe, peer) in self.peers.iter().enumerate() {
             let _queue = lock(&peer.queue);

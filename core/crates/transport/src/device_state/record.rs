@@ -25,7 +25,7 @@ pub struct KernelRecords {
     pe: AtomicI32,
     /// The line of the program's call; 0 if unknown.
     line: AtomicU32,
-    /// What they mean depends on the kind.
+    /// Their meaning depends on the kind.
     words: [AtomicU64; 6],
     /// The file and the function of the call, up to a 0; empty if unknown.
     file: [AtomicU64; 8],

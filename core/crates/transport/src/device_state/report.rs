@@ -103,7 +103,7 @@ impl DeviceReport {
             6 => (
                 "value",
                 format!("{address}"),
-                "one that the operation accepts: a comparison, a root".to_string(),
+                "a value that the operation accepts: a comparison, a root".to_string(),
             ),
             8 => {
                 return Error::NotSupported(format!(
@@ -135,7 +135,7 @@ impl DeviceReport {
                 "splits",
                 format!("{address} rows"),
                 format!(
-                    "at most {bytes}, the rows of `input`, or of `out` for those that come; none may be negative"
+                    "at most {bytes}, the rows of `input`, or of `out` for received rows; none may be negative"
                 ),
             ),
             kind => {

@@ -333,7 +333,7 @@ pub(super) fn give_back(
             if held {
                 unmap_pages(buffer, bytes)?;
             }
-            // SAFETY: both are mapped for `bytes` bytes. Nobody writes to `place`: who does so by the buffer's address waits, or does
+            // SAFETY: both are mapped for `bytes` bytes. No thread writes to `place`: a writer by the buffer's address waits, or does
             // not exist, and the symmetric address is over.
             unsafe {
                 std::ptr::copy_nonoverlapping(
@@ -346,7 +346,7 @@ pub(super) fn give_back(
             unsafe { move_pages(temporary.start, buffer, bytes, false) }
         })
         .map_err(system)?;
-    // The pages are the buffer's, and what was the room's may be anybody's.
+    // The pages are the buffer's, and the address range of the room may be in use elsewhere.
     std::mem::forget(temporary);
     if preferred != 0 {
         // SAFETY: `adopt` made this mapping; its address is no longer symmetric.
@@ -360,7 +360,7 @@ pub(super) fn give_back(
 /// Drops the range's page table entries of a shared file; the file keeps the pages. The next access faults them in again.
 pub(super) fn unmap_pages(start: u64, bytes: u64) -> rustix::io::Result<()> {
     let (start, bytes) = (start as *mut _, bytes as usize);
-    // SAFETY: rule 1: the range is the segment's since `adopt`, and the file keeps what is in it.
+    // SAFETY: rule 1: the range is the segment's since `adopt`, and the file keeps its contents.
     let unmap = || unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontNeed) };
     unmap().or_else(|_| {
         // Pages that the program has locked in memory stay.

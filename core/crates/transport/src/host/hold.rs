@@ -78,15 +78,15 @@ impl ThreadHold {
                 mode,
                 ioctls: 0,
             };
-            // SAFETY: rule 1; whoever touches the range waits until it is woken, below.
+            // SAFETY: rule 1; a thread that touches the range waits until it is woken, below.
             unsafe { request::<UFFDIO_REGISTER, _>(&fault, &mut register) }?;
             let result = body();
-            // Ends the hold: those that wait look again. Closing it would not do if a child that was forked meanwhile has it, too.
+            // Ends the hold: waiting threads look again. Closing it would not do if a child that was forked meanwhile has it, too.
             // Memory that was mapped again is no longer registered, so the first request may find nothing.
             let mut range = uffdio_range { start, len: bytes };
             // SAFETY: rules 1 and 2.
             let _ = unsafe { request::<UFFDIO_UNREGISTER, _>(&fault, &mut range) };
-            // The pages have moved by now, so what the caller hears is how that went.
+            // The pages have moved by now, so the caller gets the result of the move.
             // SAFETY: as above.
             let _ = unsafe { request::<UFFDIO_WAKE, _>(&fault, &mut range) };
             drop(fault);

@@ -15,7 +15,6 @@ mod record;
 pub use merge::{Merged, has_parts, is_left, merge, remove_parts};
 pub use record::{Kind, Record};
 
-use super::traffic::moved;
 use super::{
     Atomic, Body, Found, Memory, Properties, Reply, Request, Search, Submission, Transport,
 };
@@ -199,101 +198,49 @@ pub struct Traced {
 
 /// The fields of a record that a request sets; `None`: the request is no call of the program, or moves nothing.
 fn described(body: &Body<'_>) -> Option<Record> {
-    let record = |kind: Kind, peer: Pe, offset: u64, width: u64, bytes: u64, value: u64| {
-        Some(Record {
-            kind: kind as u8,
-            peer,
-            offset,
-            width: Record::width_of(width),
-            bytes,
-            value,
-            ..Record::default()
-        })
+    let bytes = body.moved();
+    let of_signal = |op| match op {
+        SignalOp::Set => Kind::Set,
+        SignalOp::Add => Kind::Update,
     };
-    match body {
-        Body::Put {
-            pe, dest, source, ..
-        } => {
-            let bytes = source.bytes() as u64;
-            record(Kind::Update, *pe, *dest, bytes, bytes, 0)
+    let (kind, offset, width, value) = match *body {
+        Body::Put { dest, .. } => (Kind::Update, dest, bytes, 0),
+        Body::PutValue { dest, value, .. } => {
+            let kind = if bytes <= 8 { Kind::Set } else { Kind::Update };
+            (kind, dest, bytes, value[0])
         }
-        Body::PutValue {
-            pe,
-            dest,
-            value,
-            bytes,
-        } => {
-            let kind = if *bytes <= 8 { Kind::Set } else { Kind::Update };
-            record(kind, *pe, *dest, *bytes as u64, *bytes as u64, value[0])
-        }
-        Body::PutBlocks {
-            pe, dest, transfer, ..
-        } => record(
-            Kind::Update,
-            *pe,
-            *dest,
-            transfer.dest().span(),
-            moved(transfer),
-            0,
-        ),
-        Body::Get {
-            pe, source, dest, ..
-        } => record(Kind::Call, *pe, *source, 0, dest.bytes() as u64, 0),
-        Body::GetValue { pe, source, bytes } => {
-            record(Kind::Call, *pe, *source, 0, *bytes as u64, 0)
-        }
-        Body::GetBlocks {
-            pe,
-            source,
-            transfer,
-            ..
-        } => record(Kind::Call, *pe, *source, 0, moved(transfer), 0),
-        Body::PutSignal {
-            pe, source, update, ..
-        } => {
-            let kind = match update.op {
-                SignalOp::Set => Kind::Set,
-                SignalOp::Add => Kind::Update,
-            };
-            record(
-                kind,
-                *pe,
-                update.offset,
-                8,
-                source.bytes() as u64,
-                update.value,
-            )
-        }
-        Body::Signal { pe, update } => {
-            let kind = match update.op {
-                SignalOp::Set => Kind::Set,
-                SignalOp::Add => Kind::Update,
-            };
-            record(kind, *pe, update.offset, 8, 0, update.value)
+        Body::PutBlocks { dest, transfer, .. } => (Kind::Update, dest, transfer.dest().span(), 0),
+        Body::Get { source, .. }
+        | Body::GetValue { source, .. }
+        | Body::GetBlocks { source, .. } => (Kind::Call, source, 0, 0),
+        Body::PutSignal { update, .. } | Body::Signal { update, .. } => {
+            (of_signal(update.op), update.offset, 8, update.value)
         }
         Body::Atomic {
-            pe,
-            offset,
-            width,
-            operation,
-            ..
-        } => {
-            let (kind, value) = match *operation {
-                Atomic::Fetch => (Kind::Call, 0),
-                Atomic::Set(value) | Atomic::Swap(value) => (Kind::Set, value),
-                _ => (Kind::Update, 0),
-            };
-            record(kind, *pe, *offset, width.bytes(), width.bytes(), value)
-        }
-        Body::Fence | Body::Quiet => record(Kind::Call, NO_PEER, 0, 0, 0, 0),
+            offset, operation, ..
+        } => match operation {
+            Atomic::Fetch => (Kind::Call, offset, bytes, 0),
+            Atomic::Set(value) | Atomic::Swap(value) => (Kind::Set, offset, bytes, value),
+            _ => (Kind::Update, offset, bytes, 0),
+        },
+        Body::Fence | Body::Quiet => (Kind::Call, 0, 0, 0),
         // Memory of this PE's own, and internal requests of the library.
         Body::GetAll(_)
         | Body::Read { .. }
         | Body::Write { .. }
         | Body::Copy { .. }
         | Body::Load { .. }
-        | Body::QuietBeforeRelease => None,
-    }
+        | Body::QuietBeforeRelease => return None,
+    };
+    Some(Record {
+        kind: kind as u8,
+        peer: body.target().unwrap_or(NO_PEER),
+        offset,
+        width: Record::width_of(width),
+        bytes,
+        value,
+        ..Record::default()
+    })
 }
 
 impl Transport for Traced {

@@ -1,7 +1,7 @@
 //! The part of a PE: a file of [records](super::record) that the PE maps.
 //!
 //! The file is extended with zeros before records are written to the new pages, because a page without a block on a full disk would end the
-//! process with SIGBUS. On ext4 a written page costs half of one that `fallocate` has reserved and a store touches first. The kernel keeps
+//! process with SIGBUS. On ext4 a written page costs half of a page that `fallocate` has reserved and a store touches first. The kernel keeps
 //! written pages when the process is killed.
 //!
 //! The promise about full disks holds for file systems that write in place, such as ext4, xfs and tmpfs. Others, such as btrfs, may need
@@ -151,7 +151,7 @@ impl Part {
         }
     }
 
-    /// The number of the next record of this thread: a thread takes several at a time, and leaves out those that it does not need.
+    /// The number of the next record of this thread: a thread takes several at a time, and leaves unneeded ones out.
     #[inline(always)]
     fn next(&self) -> u64 {
         let (part, mut next) = NEXT.get();

@@ -181,7 +181,7 @@ pub const NVSHMEM: &[Documented] = &[
             "LIBFABRIC_PROXY_REQUEST_BATCH_MAX",
             "LIBFABRIC_SIGNAL_WAIT_SPIN_COUNT",
         ],
-        "network cards, and who drives them",
+        "network cards, and their driver: GPU or CPU",
         Nothing,
         ONE_HOST,
     ),

@@ -141,7 +141,7 @@ def include_dir() -> str:
     Local; needs no job. NotSupportedError if this installation came without them.
     """
     here = os.path.dirname(os.path.abspath(_ffi.__file__))
-    # Those of the package; of a source tree, those that it is made from.
+    # The package's headers; in a source tree, their sources.
     root = os.path.join(here, *[os.pardir] * 4)
     for folder in (os.path.join(here, "include"), os.path.join(root, "include")):
         if os.path.isfile(os.path.join(folder, _HEADER)):

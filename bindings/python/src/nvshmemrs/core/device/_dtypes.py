@@ -10,4 +10,4 @@ WAITED = ("int16", "int32", "int64", "uint16", "uint32", "uint64")
 """Those of waits and tests."""
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 KINDS = {"float16": 1, "float32": 2, "float64": 3, "bfloat16": 4}
-"""Numbers of those that are not integers, for kernels."""
+"""Numbers of types other than integers, for kernels."""

@@ -51,7 +51,7 @@ class Elements:
         if isinstance(like, self.types.Array):
             if like.layout == "A":
                 raise self.error(
-                    "the array may have gaps: pass one that is contiguous, or call iput or iget"
+                    "the array may have gaps: pass a contiguous one, or call iput or iget"
                 )
             return like.dtype
         if isinstance(like, self.types.CPointer):
@@ -152,7 +152,7 @@ def checks(of: Frontend) -> Dict[str, Any]:
 
 
 def primitives(of: Frontend, lower: Callable[[Primitive, Any], Any]) -> Dict[str, Any]:
-    """The rows of `TABLE` as functions of Numba's, in which integers are int64, whatever their size.
+    """The rows of `TABLE` as functions of Numba's, in which integers of any size are int64.
     ``lower(row, kinds)`` is the code of one, whose arguments have these types.
     """
     types = of.types

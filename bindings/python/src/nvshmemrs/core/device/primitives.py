@@ -1,18 +1,18 @@
 """The accesses that communication in kernels is made of: one table, which each frontend turns into
 functions of its language.
 
-`TABLE` has a row for each primitive: its name, what it takes and gives, and its PTX. Addresses are
+`TABLE` has a row for each primitive: its name, its arguments and result, and its PTX. Addresses are
 u64. All accesses but those of lent shared memory are to global memory, and all that have an order
 are at system scope, so they order between GPUs and with the host. They are those of ``nvshmemrs_device.cuh``, so that kernels of
 all frontends can be in one job.
 
 =================  ===============================================================================
-row                what it does
+row                effect
 =================  ===============================================================================
 ld_weak, st_weak   plain accesses, which order nothing
 ld, st             accesses to words that other PEs access, too: relaxed, acquire, release
 red                read-modify-writes without a result: releases, but for ``red_relaxed_add_u64``
-atom               those that give the old value: acquire and release
+atom               operations that give the old value: acquire and release
 cas                compare and swap, which gives the old value: acquire and release
 fence              ``fence_acq_rel``: a release towards every PE; ``fence_sc``: a full barrier
 copy               one element from one address to another, plain; ``_x4``: four at once

@@ -108,7 +108,7 @@ class Workspace(Handle):
         self._agree(world)
         self._buffer = buffer(self._end)
         head = np.zeros(marked, np.uint8)
-        head[zeroed:] = 0xFF  # what has not come yet, as the kernels see it
+        head[zeroed:] = 0xFF  # data that has not come yet, as the kernels see it
         if self.n:
             self._describe(head)
         self._copy(lib.nvshmemrs_put, self.address("head"), head)

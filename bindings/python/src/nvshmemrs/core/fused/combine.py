@@ -46,7 +46,7 @@ def combine(
     host memory it is done on return.
     """
     if not isinstance(route, Route):
-        raise NvshmemInvalid(f"route is {shown(route)}: pass what dispatch returned")
+        raise NvshmemInvalid(f"route is {shown(route)}: pass the result of dispatch")
     ws = args.workspace_of(route.workspace, _CALL)
     y = args.array(y, "y", _CALL, dims=2, kinds=_KINDS, symmetric=True)
     out = args.array(out, "out", _CALL, dims=2, kinds=args.FLOATS)

@@ -1,4 +1,4 @@
-//! Tables that another PE has written over: what comes of it may be nonsense, but it ends, and within the area.
+//! Tables that another PE has written over: results may be wrong, but calls end, and stay within the area.
 
 use super::*;
 use crate::delay::Random;
@@ -22,7 +22,7 @@ fn spoil(random: &mut Random, words: &[AtomicU64]) {
     }
 }
 
-/// Writes over what the two PEs of a job use of the tables; the checker stays on.
+/// Writes over the tables that the two PEs of a job use; the checker stays on.
 fn spoil_all(job: &Job, random: &mut Random) {
     let area = &job.trackers[0].area;
     for pe in 0..2 {

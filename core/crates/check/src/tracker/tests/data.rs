@@ -1,4 +1,4 @@
-//! Puts, gets, loads and stores: what orders them, and what does not.
+//! Puts, gets, loads and stores, ordered and unordered.
 
 use super::*;
 use crate::delay::Random;

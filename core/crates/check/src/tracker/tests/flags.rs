@@ -78,7 +78,7 @@ fn double_buffers_need_answers_for_the_one_before() {
     }
 }
 
-/// The producer is far ahead, but what it has issued has not arrived: seeing an early flag says nothing of later data.
+/// The producer is far ahead, but its puts have not arrived: seeing an early flag says nothing of later data.
 #[test]
 fn a_producer_that_runs_ahead_is_noticed() {
     type Send = fn(At<'_>, u64);

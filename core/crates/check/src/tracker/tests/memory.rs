@@ -25,7 +25,7 @@ fn a_block_is_freed_and_nobody_can_have_used_what_was_put_there() {
     }
 }
 
-/// free begins with a barrier. Who has used what was put there, need not be the block's owner.
+/// free begins with a barrier. The PE that has used the data put there need not be the block's owner.
 #[test]
 fn a_put_before_a_free_that_somebody_may_have_used() {
     type Step = for<'a> fn(At<'a>);
@@ -72,7 +72,7 @@ fn the_last_put_of_a_place_counts_at_a_free() {
     job.one(1, Problem::FreeEarly);
 }
 
-/// Who has left one free may be in the next while another PE still judges the first.
+/// A PE that has left one free may be in the next while another PE still judges the first.
 #[test]
 fn the_next_free_of_a_fast_pe_hides_nothing() {
     job!(job: a, b);
@@ -142,7 +142,7 @@ fn own_puts_before_a_free_do_no_harm() {
     job.clean();
 }
 
-/// What was waited for in a block, and how its words changed, says nothing of the words of the next one.
+/// The waits in a block, and the changes of its words, say nothing of the words of the next block.
 #[test]
 fn a_new_block_knows_nothing_of_the_waits_and_changes_in_the_old_one() {
     job!(job: a, b, c);
@@ -301,7 +301,7 @@ fn stores_through_a_pointer_that_are_seen() {
     job.one(1, Problem::ReadEarly);
 }
 
-/// More words than there are sync objects, more accesses than cells: whatever is lost, nothing is reported that is not wrong.
+/// More words than there are sync objects, more accesses than cells: despite lost records, no correct access is reported.
 #[test]
 fn full_tables_make_no_reports() {
     let job = Job::new(8);

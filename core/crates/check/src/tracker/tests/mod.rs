@@ -1,6 +1,6 @@
-//! Trackers of several PEs, driven by one thread: what happens when is up to the test.
+//! Trackers of several PEs, driven by one thread: the test chooses the order of events.
 
-/// A job with as many PEs as are named, and these: `job!(job: a, b)`. `_` is one that the test does not drive.
+/// A job with as many PEs as are named, and these: `job!(job: a, b)`. `_` is a PE that the test does not drive.
 macro_rules! job {
     ($job:ident: $($pe:pat),+) => {
         let $job = Job::new([$(stringify!($pe)),+].len() as Pe);
@@ -65,7 +65,7 @@ struct Held {
     site: u16,
 }
 
-/// What an operation does to a word.
+/// The effect of an operation on a word.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
     Set(u64),
@@ -195,7 +195,7 @@ impl Job {
         self.trackers.iter().for_each(Tracker::all_freed);
     }
 
-    /// What has been found so far: by whom, and what.
+    /// The findings so far, each with its PE.
     pub(super) fn found(&self) -> Vec<(Pe, Problem)> {
         let all = self.trackers.iter().enumerate();
         all.flat_map(|(pe, tracker)| {
@@ -456,7 +456,7 @@ impl<'a> At<'a> {
     #[track_caller]
     pub(super) fn wait_over(self, offset: u64, cmp: Cmp, value: u64) {
         let seen = self.job.word(self.me, offset);
-        assert!(cmp.holds(seen, value), "{seen} is not what was waited for");
+        assert!(cmp.holds(seen, value), "{seen} does not end the wait");
         let site = self.here("wait_until");
         self.tracker().acquire(self.me, offset, 8, seen, site);
         self.tracker().wait_ends(offset, true);

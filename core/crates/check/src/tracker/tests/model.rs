@@ -5,7 +5,7 @@ use super::*;
 /// A clock: for each PE, up to which of its events.
 type Clock = Vec<u64>;
 
-/// What a PE knows.
+/// The knowledge of a PE.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     seen: Clock,
@@ -49,12 +49,12 @@ struct Made {
     end: u64,
     site: u16,
     delivered: bool,
-    /// Who has seen its value in a word, in which of his events, and which word.
+    /// The PEs that have seen its value in a word, the number of the event, and the word.
     marks: Vec<(usize, u64, u64)>,
 }
 
 /// The model of a job. `loose`: that a value was seen in a word, or a flag on another PE, counts for everybody, stores may be
-/// flags, what has come before those has arrived, and operations between which nothing is published or ordered are one event. The tracker lies between the two.
+/// flags, operations before them have arrived, and operations between which nothing is published or ordered are one event. The tracker lies between the two.
 pub(super) struct Model {
     n: usize,
     loose: bool,
@@ -64,13 +64,13 @@ pub(super) struct Model {
     fences: Clock,
     known: Vec<Known>,
     made: Vec<Made>,
-    /// What was published with each word.
+    /// The publications with each word.
     words: HashMap<(usize, u64), Known>,
     /// Arrivals that others than the owner have noticed.
     noticed: Vec<Clock>,
 }
 
-/// What an operation publishes when it takes effect.
+/// The publication of an operation when it takes effect.
 #[derive(Clone, Debug)]
 pub(super) struct Published {
     known: Known,
@@ -96,7 +96,7 @@ impl Model {
         }
     }
 
-    /// The number of what happens now.
+    /// The number of the current event.
     fn event(&mut self, pe: usize) -> u64 {
         self.known[pe].seen[pe] = self.events[pe];
         self.events[pe]
@@ -107,7 +107,7 @@ impl Model {
         self.released[pe] = false;
     }
 
-    /// Whether `made` came before what `pe` does now, to one word.
+    /// Whether `made` came before the current event of `pe`, to one word.
     fn ordered(&self, pe: usize, made: &Made, word: u64) -> bool {
         let known = &self.known[pe];
         let (q, event) = (made.pe, made.event);
@@ -129,7 +129,7 @@ impl Model {
         }
     }
 
-    /// An access; gives what it is in conflict with.
+    /// An access; returns its conflicts.
     pub(super) fn access(
         &mut self,
         kind: Kind,

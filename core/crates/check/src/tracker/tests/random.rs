@@ -122,7 +122,7 @@ struct Run {
     job: Job,
     exact: Model,
     loose: Model,
-    /// For each PE, what was issued and has not taken effect.
+    /// For each PE, the operations issued and not yet in effect.
     under: Vec<Vec<Under>>,
     exact_pairs: Vec<(Pe, Pair)>,
     /// Sites at which the loose model finds something, by PE.

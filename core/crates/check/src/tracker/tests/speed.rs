@@ -1,4 +1,4 @@
-//! What tracking costs: `cargo test --release -p nvshmemrs --lib tracker::tests::speed -- --ignored --nocapture`.
+//! The cost of tracking: `cargo test --release -p nvshmemrs --lib tracker::tests::speed -- --ignored --nocapture`.
 
 use super::*;
 use std::hint::black_box;
@@ -86,7 +86,7 @@ fn costs() {
         println!("{:>57.1} copies", checked / copy);
     }
     job.barrier();
-    let checked = time("2 MiB: load of what another PE has put", 5, |_| {
+    let checked = time("2 MiB: load of another PE's put", 5, |_| {
         b.tracker().access(Kind::Load, 1, 0, bytes as u64, 4);
     });
     println!("{:>57.1} copies", checked / copy);

@@ -98,7 +98,7 @@ nvshmemrs check: PE 0: a wait can miss its value: another value can replace it b
 fn a_pair_of_sites_is_reported_once_and_counted() {
     job!(job: a, b, c);
     for round in 0..10 {
-        // Two PEs read what PE 0 writes; on PE 1 it is one pair of sites, whoever the data is for.
+        // Two PEs read data that PE 0 writes; on PE 1 it is one pair of sites, for any receiver.
         for at in [b, c] {
             a.put(at.me, DATA + 64 * round, 64);
         }

@@ -1,4 +1,4 @@
-//! Correct programs on real threads: whatever the timing, nothing is reported. And one that is not correct, which always is.
+//! Correct programs on real threads: nothing is reported at any timing. A wrong program is always reported.
 
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -126,7 +126,7 @@ fn a_ring_with_flags() {
     let job = run(3, |pe| {
         let (next, before) = ((pe.me + 1) % pe.n, (pe.me + pe.n - 1) % pe.n);
         for round in 1..800 {
-            // The neighbour has read what came in the last round.
+            // The neighbour has read the data of the last round.
             pe.wait(1, Cmp::Ge, round - 1, 1);
             pe.put(next, 0, 2);
             pe.tracker().fence();

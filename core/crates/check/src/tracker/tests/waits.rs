@@ -219,7 +219,7 @@ fn a_busy_mark_comes_and_goes() {
 
 #[test]
 fn a_lock_is_waited_for_and_taken_by_another() {
-    // Wait until it is free, then try: who is late tries again.
+    // Wait until it is free, then try: a late PE tries again.
     job!(job: a, b, c);
     for at in [a, c, a, c] {
         b.wait_begins(FLAG, Cmp::Eq, 0);

@@ -23,7 +23,7 @@ def _store_int(to, value):
 
 @public
 def info_get_name(name):
-    """Writes what this module is, such as ``nvshmemrs 0.1.0``, and a byte 0. `name` has room for 256
+    """Writes the name of this module, such as ``nvshmemrs 0.1.0``, and a byte 0. `name` has room for 256
     bytes.
     """
     at = address(name)

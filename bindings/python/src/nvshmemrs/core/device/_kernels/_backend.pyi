@@ -1,4 +1,4 @@
-# What each frontend's package has in a module of this name; checkers of types are told no more.
+# Each frontend's package has a module of this name; checkers of types know no more of it.
 from typing import Any
 
 def __getattr__(name: str) -> Any: ...

@@ -7,99 +7,45 @@
 
 from __future__ import annotations
 
-from ._backend import (
-    jitable,
-    ld_acquire_u8,
-    ld_acquire_u16,
-    ld_acquire_u32,
-    ld_acquire_u64,
-    ld_relaxed_u8,
-    ld_relaxed_u16,
-    ld_relaxed_u32,
-    ld_relaxed_u64,
-    ld_weak_u8,
-    ld_weak_u16,
-    ld_weak_u32,
-    ld_weak_u64,
-    st_relaxed_u8,
-    st_relaxed_u16,
-    st_relaxed_u32,
-    st_relaxed_u64,
-    st_release_u8,
-    st_release_u16,
-    st_release_u32,
-    st_release_u64,
-    st_weak_u8,
-    st_weak_u16,
-    st_weak_u32,
-    st_weak_u64,
-)
+from . import _backend
 
 
-@jitable
-def load_relaxed(at, size):
-    if size == 8:
-        return ld_relaxed_u64(at)
-    if size == 4:
-        return ld_relaxed_u32(at)
-    if size == 2:
-        return ld_relaxed_u16(at)
-    return ld_relaxed_u8(at)
+def _by_size(name):
+    return (getattr(_backend, f"{name}_u{bits}") for bits in (8, 16, 32, 64))
 
 
-@jitable
-def load_acquire(at, size):
-    if size == 8:
-        return ld_acquire_u64(at)
-    if size == 4:
-        return ld_acquire_u32(at)
-    if size == 2:
-        return ld_acquire_u16(at)
-    return ld_acquire_u8(at)
+def _load(name):
+    u8, u16, u32, u64 = _by_size(name)
+
+    @_backend.jitable
+    def load(at, size):
+        if size == 8:
+            return u64(at)
+        if size == 4:
+            return u32(at)
+        if size == 2:
+            return u16(at)
+        return u8(at)
+
+    return load
 
 
-@jitable
-def store_relaxed(at, bits, size):
-    if size == 8:
-        st_relaxed_u64(at, bits)
-    elif size == 4:
-        st_relaxed_u32(at, bits)
-    elif size == 2:
-        st_relaxed_u16(at, bits)
-    else:
-        st_relaxed_u8(at, bits)
+def _store(name):
+    u8, u16, u32, u64 = _by_size(name)
+
+    @_backend.jitable
+    def store(at, bits, size):
+        if size == 8:
+            u64(at, bits)
+        elif size == 4:
+            u32(at, bits)
+        elif size == 2:
+            u16(at, bits)
+        else:
+            u8(at, bits)
+
+    return store
 
 
-@jitable
-def store_release(at, bits, size):
-    if size == 8:
-        st_release_u64(at, bits)
-    elif size == 4:
-        st_release_u32(at, bits)
-    elif size == 2:
-        st_release_u16(at, bits)
-    else:
-        st_release_u8(at, bits)
-
-
-@jitable
-def read(at, size):
-    if size == 8:
-        return ld_weak_u64(at)
-    if size == 4:
-        return ld_weak_u32(at)
-    if size == 2:
-        return ld_weak_u16(at)
-    return ld_weak_u8(at)
-
-
-@jitable
-def write(at, bits, size):
-    if size == 8:
-        st_weak_u64(at, bits)
-    elif size == 4:
-        st_weak_u32(at, bits)
-    elif size == 2:
-        st_weak_u16(at, bits)
-    else:
-        st_weak_u8(at, bits)
+load_relaxed, load_acquire, read = map(_load, ("ld_relaxed", "ld_acquire", "ld_weak"))
+store_relaxed, store_release, write = map(_store, ("st_relaxed", "st_release", "st_weak"))

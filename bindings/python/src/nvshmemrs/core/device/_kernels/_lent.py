@@ -32,7 +32,7 @@ from ._backend import (
 from ._copy import _edge, copy
 from ._state import any_of, rank
 
-# Buffers, loads ahead of the stores, what buffers' sizes are multiples of, the least bytes of a copy.
+# Buffers, loads ahead of the stores, the unit of buffers' sizes, the least bytes of a copy.
 _STAGES, _AHEAD, _UNIT, _LEAST_BULK = 8, 6, 128, 2048
 # Where the word is that is 1 while a call uses the memory.
 _USED = 64

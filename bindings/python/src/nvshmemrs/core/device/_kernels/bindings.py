@@ -4,7 +4,7 @@
 
 `dest`, `source` and signals are arrays, or pointers such as ``ffi.from_buffer`` gives. Counts are
 those of elements, of bytes where the name has ``mem``. A name with a type takes arrays of that
-type. Names are made when they are first asked for; one that is not here raises AttributeError.
+type. Names are made when they are first asked for; an unknown name raises AttributeError.
 Collectives take a `slot` as their last argument, 0 if it is left out. ``barrier_warpgroup`` is for
 128 threads that begin at a multiple of 128. ``double2_maxloc_reduce_block`` takes arrays of float64,
 which are pairs of a value and its place, aligned to 16 bytes. Regions begin and end, and change
@@ -376,34 +376,28 @@ def _strided(kind, what, unit, scope):
     return function
 
 
+@jitable
+def _any(waits, operation, ivars, n, status, flag, cmp, value, values):
+    return unsigned(wait_any(waits, operation, ivars, n, status, flag, cmp, value, values))
+
+
 def _wait_set(kind, waits, form, vector):
     check, operation = _checks(kind), getattr(_s, _OPERATIONS[waits] + form.upper())
 
-    def all_(ivars, nelems, status, cmp, cmp_value):
+    find = wait_all if form == "_all" else _any
+
+    def search(ivars, nelems, status, cmp, cmp_value):
         check(ivars)
         n, bits = integer(nelems), encode(ivars, cmp_value)
         at, flag = address(status), check_status(operation, status, n)
-        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
+        return find(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
 
-    def all_vector(ivars, nelems, status, cmp, cmp_values):
+    def search_vector(ivars, nelems, status, cmp, cmp_values):
         check(ivars)
         n = integer(nelems)
         expect_values(operation, ivars, cmp_values, n)
         at, flag, own = address(status), check_status(operation, status, n), address(cmp_values)
-        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
-
-    def any_(ivars, nelems, status, cmp, cmp_value):
-        check(ivars)
-        n, bits = integer(nelems), encode(ivars, cmp_value)
-        at, flag = address(status), check_status(operation, status, n)
-        return unsigned(wait_any(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0))
-
-    def any_vector(ivars, nelems, status, cmp, cmp_values):
-        check(ivars)
-        n = integer(nelems)
-        expect_values(operation, ivars, cmp_values, n)
-        at, flag, own = address(status), check_status(operation, status, n), address(cmp_values)
-        return unsigned(wait_any(waits, operation, ivars, n, at, flag, integer(cmp), 0, own))
+        return find(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
 
     def some(ivars, nelems, indices, status, cmp, cmp_value):
         check(ivars)
@@ -418,8 +412,7 @@ def _wait_set(kind, waits, form, vector):
         at, flag, own = address(status), check_status(operation, status, n), address(cmp_values)
         return unsigned(wait_some(waits, operation, ivars, n, indices, at, flag, how, 0, own))
 
-    forms = {"_all": (all_, all_vector), "_any": (any_, any_vector), "_some": (some, some_vector)}
-    return forms[form][vector]
+    return ((some, some_vector) if form == "_some" else (search, search_vector))[vector]
 
 
 def _queued(original):

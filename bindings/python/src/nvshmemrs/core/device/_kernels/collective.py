@@ -7,13 +7,15 @@ slots, such as the number of the block, and must all be running at once. For red
 groups of all members have the same number of threads.
 
 They return 0, or -1 if the job was broken or this PE is no member; `dst_array` is undefined then.
-What each member's group did before is visible to the groups of all members that have returned. The
+Earlier accesses of each member's group are visible to the groups of all members that have returned. The
 functions of ``nvshmemrs_device.cuh`` follow the same protocol, so members may differ in language.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
+
+from functools import cache, partial
 
 from ._backend import (
     address,
@@ -325,72 +327,34 @@ def maxloc_bytes(like, team, dest, source, count, slot, scope):
     return 0 if meet(REDUCE, row, slot, epoch + 1, scope) else -1
 
 
-_made = {}
+reduction_of = cache(_reduction)  # (op, scatter)
 
 
-def reduction_of(op, scatter):
-    """``_reduction``, made once."""
-    if (op, scatter) not in _made:
-        _made[op, scatter] = _reduction(op, scatter)
-    return _made[op, scatter]
-
-
-def _reduces(op, scope):
-    reduction = reduction_of(op, False)
+def _reduces(op, scatter, scope):
+    reduction = reduction_of(op, scatter)
 
     @jitable
     def reduce(team, dst_array, src_array, slot):
         check_pair(dst_array, src_array)
-        n = smallest(count(dst_array), count(src_array))
+        parts = members(integer(team)) if scatter else 1
+        n = smallest(count(dst_array), count(src_array) // parts)
         at, start = address(dst_array), address(src_array)
         return reduction(dst_array, integer(team), at, start, n, integer(slot), scope)
 
     return reduce
 
 
-def _reducescatters(op, scope):
-    reduction = reduction_of(op, True)
+def _meets(operation, scope, docs):
+    """A meeting of a team, and one of all PEs."""
 
-    @jitable
-    def reducescatter(team, dst_array, src_array, slot):
-        check_pair(dst_array, src_array)
-        n = smallest(count(dst_array), count(src_array) // members(integer(team)))
-        at, start = address(dst_array), address(src_array)
-        return reduction(dst_array, integer(team), at, start, n, integer(slot), scope)
+    def of_team(team, slot=0):
+        return barrier_of(operation, integer(team), integer(slot), scope)
 
-    return reducescatter
+    def of_all(slot=0):
+        return barrier_of(operation, 0, integer(slot), scope)
 
-
-def _sync(scope):
-    def sync(team, slot=0):
-        """Returns when all members have come."""
-        return barrier_of(SYNC, integer(team), integer(slot), scope)
-
-    return sync
-
-
-def _sync_all(scope):
-    def sync_all(slot=0):
-        """Returns when all PEs have come."""
-        return barrier_of(SYNC, 0, integer(slot), scope)
-
-    return sync_all
-
-
-def _barriers(scope):
-    def barrier(team, slot=0):
-        """Returns when all members have called it; completes the calling group's puts."""
-        return barrier_of(BARRIER, integer(team), integer(slot), scope)
-
-    return barrier
-
-
-def _barrier_all(scope):
-    def barrier_all(slot=0):
-        """Returns when all PEs have called it; completes the calling group's puts."""
-        return barrier_of(BARRIER, 0, integer(slot), scope)
-
-    return barrier_all
+    of_team.__doc__, of_all.__doc__ = (docs.format(who) for who in ("members", "PEs"))
+    return of_team, of_all
 
 
 def _broadcast(scope):
@@ -445,23 +409,11 @@ def _make(name, function):
     __all__.append(name)
 
 
-def _make_by_op(name, make, scope, doc):
-    function = by_op(name, doc, {op: _Later(make, op, scope) for op in FOLDS})
+def _make_by_op(name, scatter, scope, doc):
+    function = by_op(name, doc, {op: cache(partial(_reduces, op, scatter, scope)) for op in FOLDS})
     function.__module__ = __name__
     globals()[name] = function
     __all__.append(name)
-
-
-class _Later:
-    """A function that is created on first use."""
-
-    def __init__(self, make, *arguments):
-        self._make, self._arguments, self._made = make, arguments, None
-
-    def __call__(self):
-        if self._made is None:
-            self._made = self._make(*self._arguments)
-        return self._made
 
 
 _REDUCE = """Folds `src_array` of all members, in the order of the team, into `dst_array` of every
@@ -470,13 +422,22 @@ _REDUCE = """Folds `src_array` of all members, in the order of the team, into `d
 _REDUCESCATTER = """As ``reduce``, but member m gets part m of the result: as many elements as
     `dst_array` has, at most a member's share of `src_array`."""
 
+_MEETINGS = (
+    ("sync", SYNC, "Returns when all {} have come."),
+    (
+        "barrier",
+        BARRIER,
+        "Returns when all {} have called it; completes the calling group's puts.",
+    ),
+)
+
 for _scope, _suffix in SCOPES:
-    _make("sync" + _suffix, _sync(_scope))
-    _make("sync_all" + _suffix, _sync_all(_scope))
-    _make("barrier" + _suffix, _barriers(_scope))
-    _make("barrier_all" + _suffix, _barrier_all(_scope))
+    for _name, _operation, _docs in _MEETINGS:
+        _of_team, _of_all = _meets(_operation, _scope, _docs)
+        _make(_name + _suffix, _of_team)
+        _make(_name + "_all" + _suffix, _of_all)
     _make("broadcast" + _suffix, _broadcast(_scope))
     _make("fcollect" + _suffix, _fcollect(_scope))
     _make("alltoall" + _suffix, _alltoall(_scope))
-    _make_by_op("reduce" + _suffix, _reduces, _scope, _REDUCE)
-    _make_by_op("reducescatter" + _suffix, _reducescatters, _scope, _REDUCESCATTER)
+    _make_by_op("reduce" + _suffix, False, _scope, _REDUCE)
+    _make_by_op("reducescatter" + _suffix, True, _scope, _REDUCESCATTER)

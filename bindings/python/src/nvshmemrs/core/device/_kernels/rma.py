@@ -254,7 +254,7 @@ def _put_signal(operation, scope, moves):
     move, word = moves.put_signal, moves.word
 
     def put_signal(dst, src, signal_var, signal_val, signal_op, pe):
-        """Copies `src` to `dst` of PE `pe`, then updates the signal there: whoever sees the signal
+        """Copies `src` to `dst` of PE `pe`, then updates the signal there: a PE that sees the signal
         by a wait or a test sees the data. `signal_var` is an array of uint64 or int64;
         `signal_op` is SignalOp.SIGNAL_SET or SIGNAL_ADD. One-sided.
         """

@@ -3,7 +3,7 @@
 `cmp` is a ComparisonType: how an element compares with `value`, or with its own of `values`, which
 have the dtype of the elements. Elements whose `status` is not 0 are left out; it is an array of
 integers of any size, or of bool. `status`, `values` and `indices` are contiguous and have at least
-as many elements as are waited for. A wait ends without what it waited for when the job is broken;
+as many elements as are waited for. A wait ends without a match when the job is broken;
 see ``aborted``. They know the integers of 16, 32 and 64 bits.
 """
 
@@ -172,48 +172,34 @@ def test(ivar, cmp, value):
     return wait_all(False, TEST, ivar, 1, 0, 0, integer(cmp), encode(ivar, value), 0)
 
 
-def _all(waits, operation):
-    def all_(ivars, cmp, value, status=None):
-        """Whether each element holds; a wait returns once each has held."""
-        n, bits = count(ivars), encode(ivars, value)
-        at, flag = address(status), check_status(operation, status, n)
-        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
+def _forms(find, docs):
+    """A search of elements that all compare with one value, and of elements with a value each."""
 
-    return all_
+    def with_value(waits, operation):
+        def search(ivars, cmp, value, status=None):
+            n, bits = count(ivars), encode(ivars, value)
+            at, flag = address(status), check_status(operation, status, n)
+            return find(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
 
+        search.__doc__ = docs
+        return search
 
-def _all_vector(waits, operation):
-    def all_vector(ivars, cmp, values, status=None):
-        """As the one without ``_vector``; each element compares with its own of `values`."""
-        n = count(ivars)
-        expect_values(operation, ivars, values, n)
-        at, flag = address(status), check_status(operation, status, n)
-        own = address(values)
-        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
+    def with_values(waits, operation):
+        def search(ivars, cmp, values, status=None):
+            """As the one without ``_vector``; each element compares with its own of `values`."""
+            n = count(ivars)
+            expect_values(operation, ivars, values, n)
+            at, flag = address(status), check_status(operation, status, n)
+            own = address(values)
+            return find(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
 
-    return all_vector
+        return search
 
-
-def _any(waits, operation):
-    def any_(ivars, cmp, value, status=None):
-        """The index of an element that holds; -1 if none does, or all are left out."""
-        n, bits = count(ivars), encode(ivars, value)
-        at, flag = address(status), check_status(operation, status, n)
-        return wait_any(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
-
-    return any_
+    return with_value, with_values
 
 
-def _any_vector(waits, operation):
-    def any_vector(ivars, cmp, values, status=None):
-        """As the one without ``_vector``; each element compares with its own of `values`."""
-        n = count(ivars)
-        expect_values(operation, ivars, values, n)
-        at, flag = address(status), check_status(operation, status, n)
-        own = address(values)
-        return wait_any(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
-
-    return any_vector
+_all = _forms(wait_all, "Whether each element holds; a wait returns once each has held.")
+_any = _forms(wait_any, "The index of an element that holds; -1 if none does, or all are left out.")
 
 
 def _some(waits, operation):
@@ -250,11 +236,8 @@ for _waits, _name, _operations in (
     (True, "wait_until", (WAIT_UNTIL_ALL, WAIT_UNTIL_ANY, WAIT_UNTIL_SOME)),
     (False, "test", (TEST_ALL, TEST_ANY, TEST_SOME)),
 ):
-    for _operation, _kind, _one, _many in zip(
-        _operations,
-        ("_all", "_any", "_some"),
-        (_all, _any, _some),
-        (_all_vector, _any_vector, _some_vector),
+    for _operation, _kind, (_one, _many) in zip(
+        _operations, ("_all", "_any", "_some"), (_all, _any, (_some, _some_vector))
     ):
         _make(_name + _kind, _one(_waits, _operation))
         _make(_name + _kind + "_vector", _many(_waits, _operation))

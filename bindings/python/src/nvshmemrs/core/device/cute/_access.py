@@ -79,7 +79,7 @@ copy_units = {size: _copies_units(size) for size in (1, 2, 4, 8)}
 
 @dsl.operation
 def block_or(vote: Any, *, loc: Any = None, ip: Any = None) -> Any:
-    """A meeting of the block's threads, which returns 1 if any of them gave one that is not 0."""
+    """A meeting of the block's threads, which returns 1 if any of them gave another number than 0."""
     found = llvm.inline_asm(
         cutlass.Uint32.mlir_type,
         [cutlass.Uint32(vote).ir_value(loc=loc, ip=ip)],

@@ -104,7 +104,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class dsl:
-    """CuTe's decorators with types. CuTe rewrites what has a decorator that ends with ``.jit``."""
+    """CuTe's decorators with types. CuTe rewrites functions with a decorator that ends with ``.jit``."""
 
     @staticmethod
     def jit(function: _F) -> _F:

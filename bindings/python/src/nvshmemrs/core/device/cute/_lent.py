@@ -18,7 +18,7 @@ from ._state import keep_lent, lent_of
 
 Int32, Uint32, Uint64 = cutlass.Int32, cutlass.Uint32, cutlass.Uint64
 
-# Buffers, loads ahead of the stores, what buffers' sizes are multiples of, the least bytes of a copy.
+# Buffers, loads ahead of the stores, the unit of buffers' sizes, the least bytes of a copy.
 _STAGES, _AHEAD, _UNIT, _LEAST_BULK = 8, 6, 128, 2048
 # Where the word is that is 1 while a call uses the memory.
 _USED = 64

@@ -287,7 +287,7 @@ def reduce(
     has: str,
 ) -> Any:
     """Each member gets the whole result; with `scatter` a part of its own, of `count` elements.
-    `has` is what ``shares`` gave.
+    `has` is the result of ``shares``.
     """
     fold = Fold(kind, op)
     elements, many = round_of(kind)

@@ -122,7 +122,7 @@ def signal_op(signal_var: Any, signal_val: Any, signal_op: Any, pe: Any) -> None
 
 def signal_wait(signal_var: Any, signal_op: Any, signal_val: Any) -> Any:
     """Waits until a signal of this PE compares with a value as CMP_EQ, CMP_NE, CMP_GT, CMP_LE,
-    CMP_LT or CMP_GE says, without sign. What was written before the signal can be seen then.
+    CMP_LT or CMP_GE says, without sign. Data written before the signal can be seen then.
     Returns the signal's value. It ends without that if the job is broken; see ``aborted``.
 
     One-sided; one thread calls, and others of its block see the data after they meet it.

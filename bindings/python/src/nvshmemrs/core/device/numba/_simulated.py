@@ -2,8 +2,8 @@
 host memory, and a thread of a block is a thread of Python.
 
 Loads and stores are those of ctypes, single instructions for aligned words; fences and
-read-modify-writes are the library's. Arguments are always checked, and what is wrong is raised. A
-wait looks for what has broken the job, and raises that, too.
+read-modify-writes are the library's. Arguments are always checked, and wrong ones raise errors. A
+wait looks for the error that has broken the job, and raises that, too.
 """
 
 # pyright: reportMissingImports=false
@@ -231,7 +231,7 @@ def _element(like: Any) -> np.ndarray:
     array = _array(like)
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         raise NvshmemInvalid(
-            "the array has gaps: pass one that is contiguous, or call iput or iget"
+            "the array has gaps: pass a contiguous one, or call iput or iget"
         )
     return array
 

@@ -64,7 +64,7 @@ class _Modules:
 
 
 def compile_impl(dispatcher: Any, *args: Any, **named: Any) -> Any:
-    """Compiles a kernel. One that refers to the state hears of the loading of its module."""
+    """Compiles a kernel. A kernel that refers to the state is told of the loading of its module."""
     found = _compile_impl(dispatcher, *args, **named)
     if SYMBOL.encode() in bytes(found[0]):
         if not hasattr(dispatcher, "_nvshmemrs"):

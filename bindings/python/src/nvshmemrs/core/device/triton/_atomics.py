@@ -65,7 +65,7 @@ def as_words(p):
 
 @triton.jit
 def as_elements(p, value):
-    """`value` as an element, or a block of elements, of what `p` points to."""
+    """`value` as an element, or a block of elements, of the type that `p` points to."""
     expect_number(value, "value")
     if len(p.shape) > 0:
         shaped = tl.zeros(p.shape, p.dtype.element_ty) + value

@@ -55,7 +55,21 @@ def refuse(ctx, kind, operation, pe, address, size):
 refuse.__triton_builtin__ = True
 
 
-@_aggregate
+def _fields(cls):
+    """A class of values in kernels, which is called with its fields in their order."""
+
+    def init(self, *values):
+        for name, value in zip(names, values):
+            setattr(self, name, value)
+
+    names = tuple(cls.__annotations__)
+    # A plain function, which Triton runs while it compiles.
+    init.__triton_builtin__ = True
+    cls.__init__ = init
+    return _aggregate(cls)
+
+
+@_fields
 class Context:
     """A program's view of the job. `context` creates it; fields are read-only."""
 
@@ -68,18 +82,6 @@ class Context:
     abort: tl.tensor
     job: tl.tensor
     spare: tl.tensor
-
-    def __init__(self, my_pe, n_pes, own, stride, abort, job, spare):
-        self.my_pe = my_pe
-        self.n_pes = n_pes
-        self.own = own
-        self.stride = stride
-        self.abort = abort
-        self.job = job
-        self.spare = spare
-
-    # A plain function, which Triton runs while it compiles.
-    __init__.__triton_builtin__ = True
 
 
 @triton.jit
@@ -237,7 +239,7 @@ def good_block(ctx, operation, pe, p, mask):
     return mask & (pes * 0 + kind == 0)
 
 
-@_aggregate
+@_fields
 class Team:
     """A team as a program sees it; `n` is 0 if this PE is no member."""
 
@@ -248,18 +250,6 @@ class Team:
     members: tl.tensor
     sync: tl.tensor
     epochs: tl.tensor
-
-    def __init__(self, n, me, first, step, members, sync, epochs):
-        self.n = n
-        self.me = me
-        self.first = first
-        self.step = step
-        self.members = members
-        self.sync = sync
-        self.epochs = epochs
-
-    # A plain function, which Triton runs while it compiles.
-    __init__.__triton_builtin__ = True
 
 
 @triton.jit

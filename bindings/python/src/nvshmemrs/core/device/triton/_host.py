@@ -30,7 +30,7 @@ _MOST_PROGRAMS = 1024
 
 
 class Pointer(Handle):
-    """An array as an argument of a kernel: what Triton's launcher and its interpreter ask of a
+    """An array as an argument of a kernel: the methods that Triton's launcher and its interpreter ask of a
     tensor of torch's. The memory is not copied, and the array is kept.
     """
 

@@ -109,7 +109,7 @@ def take(ctx, place, met, epoch, word, mask):
 
 @triton.jit
 def elements_of(ctx, place, met, epoch, element, count, TYPE: tl.constexpr, SIZE: tl.constexpr):
-    """Elements that a member has sent, and what `take` says of their words."""
+    """Elements that a member has sent, and the result of `take` for their words."""
     inside = element < count
     if SIZE == 8:
         low, one = take(ctx, place, met, epoch, element * 2, inside)

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Accesses with order, by scope of the system: what waits, signals and collectives are made of."""
+"""Accesses with order, by scope of the system, for waits, signals and collectives."""
 
 import triton
 import triton.language as tl

@@ -120,7 +120,7 @@ def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
         good = good_range(ctx, OP_SIGNAL_OP, pe, signal, 8, 8)
     if good:
         word = ptr(ctx, signal, pe)
-        # The word's type, whatever that of the value.
+        # The word's type, not that of the value.
         amount = tl.full((), 0, signal.dtype.element_ty) + value
         if OP == SIGNAL_ADD:
             tl.atomic_add(word, amount.to(signal.dtype.element_ty), sem="relaxed", scope="sys")

@@ -40,7 +40,7 @@ def _number(value):
 
 
 def give_up(names, kind, operation, pe, n_pes, address, size):
-    """Raises what is wrong with a call, in the interpreter, where kernels have no trap. `names` are
+    """Raises the error of a call, in the interpreter, where kernels have no trap. `names` are
     those of operations, by number.
     """
     kind, operation, pe, n_pes, address, size = map(_number, (kind, operation, pe, n_pes, address, size))

@@ -86,7 +86,7 @@ def poll(ctx, p, CMP: tl.constexpr, value):
                     waiting = False
     else:
         seen = look(ctx, p, CMP, limit)
-    # All threads of the program come after the one that has seen it.
+    # All threads of the program come after the thread that has seen it.
     tl.debug_barrier()
     return seen
 
@@ -148,14 +148,21 @@ def wait_until(ctx, p, CMP: tl.constexpr, value):
 
 
 @triton.jit
+def counted_words(ctx, operation, p, mask):
+    """Which words of a block of pointers count, as a block of int1: those of the mask, with good addresses."""
+    counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
+    if CHECK:
+        counted = good_block(ctx, operation, ctx.my_pe, p, counted)
+    return counted
+
+
+@triton.jit
 def wait_until_all(ctx, p, CMP: tl.constexpr, value, mask=None):
     """Waits until each word of a block of pointers has compared once with `value`, a number or a
     block. `mask` says which count.
     """
     expect_comparison(CMP, value, "wait_until_all(ctx, p, CMP, value, mask=None)")
-    waiting = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
-    if CHECK:
-        waiting = good_block(ctx, OP_WAIT_UNTIL, ctx.my_pe, p, waiting)
+    waiting = counted_words(ctx, OP_WAIT_UNTIL, p, mask)
     left = tl.max(waiting.to(tl.int32))
     polls = tl.full((), 0, tl.int32)
     while left != 0:
@@ -185,9 +192,7 @@ def wait_until_any(ctx, p, CMP: tl.constexpr, value, mask=None):
     the mask leaves none or the job is broken.
     """
     expect_comparison(CMP, value, "wait_until_any(ctx, p, CMP, value, mask=None)")
-    counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
-    if CHECK:
-        counted = good_block(ctx, OP_WAIT_UNTIL, ctx.my_pe, p, counted)
+    counted = counted_words(ctx, OP_WAIT_UNTIL, p, mask)
     found = tl.full((), -1, tl.int32)
     left = tl.max(counted.to(tl.int32))
     polls = tl.full((), 0, tl.int32)
@@ -222,9 +227,7 @@ def test(ctx, p, CMP: tl.constexpr, value):
 def test_all(ctx, p, CMP: tl.constexpr, value, mask=None):
     """Whether all words of a block of pointers compare now."""
     expect_comparison(CMP, value, "test_all(ctx, p, CMP, value, mask=None)")
-    counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
-    if CHECK:
-        counted = good_block(ctx, OP_TEST_ALL, ctx.my_pe, p, counted)
+    counted = counted_words(ctx, OP_TEST_ALL, p, mask)
     held = compare(CMP, load_acquire(p, mask=counted), value) | (counted == 0)
     tl.debug_barrier()
     return tl.min(held.to(tl.int32)) != 0
@@ -234,9 +237,7 @@ def test_all(ctx, p, CMP: tl.constexpr, value, mask=None):
 def test_any(ctx, p, CMP: tl.constexpr, value, mask=None):
     """The place of a word of a block of pointers (1-D) that compares now; -1 if none does."""
     expect_comparison(CMP, value, "test_any(ctx, p, CMP, value, mask=None)")
-    counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
-    if CHECK:
-        counted = good_block(ctx, OP_TEST_ANY, ctx.my_pe, p, counted)
+    counted = counted_words(ctx, OP_TEST_ANY, p, mask)
     found = first_of(counted & compare(CMP, load_acquire(p, mask=counted), value))
     tl.debug_barrier()
     return found

@@ -3,7 +3,7 @@
 
 Choice i is of token i // TOP. Expert e is number e % each of member e // each. A member's rows lie by
 experts, those of an expert by senders, and those of a sender by choices: so every run has the same
-order, whatever the programs' order in time.
+order, in any order of the programs in time.
 """
 
 import triton
@@ -167,7 +167,7 @@ def combine_kernel(
             if SCALED:
                 column = lanes // (hidden // scale_words)
                 value *= tl.load(on(ctx, t, scales + row * scale_words + column, owner), mask=kept, other=0)
-            # A choice of no expert counts nothing, whatever its weight.
+            # A choice of no expert counts nothing, with any weight.
             total += tl.where(kept, value * tl.load(weights + i).to(tl.float32), 0.0)
         at = long(token) * hidden + lanes
         tl.store(out + at, total.to(out.dtype.element_ty), mask=inside)
