@@ -120,13 +120,8 @@ pub(super) fn family() -> Family {
                 "Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many \
                  elements as all of them together: with one dimension more than `source`, the last one is the member. \
                  In place `source` is the member's own part of `dest`; otherwise they must not overlap."),
-<<<<<<< HEAD
         moving("collect", &[TEAM, DEST, SOURCE, BYTES], ", same symmetric address `dest`",
-            "Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in `dest` \
-=======
-        moving("collect", MOVE, ", same symmetric address `dest`",
             "Puts together the data of every member, `bytes` bytes that may differ between members, in team order, in `dest` \
->>>>>>> house
              on every member, which has room for the sum. `source` and `dest` must not overlap.",
             shmem("9.9.8", "shmem_collectmem"))
             .arrays("bytes", "size(dest) >= size(source)", "at least as many elements as `source`",
