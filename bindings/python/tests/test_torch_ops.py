@@ -169,41 +169,6 @@ print("ok")
     assert run(package, 2, debian(), "-c", code, check=True).count("ok\n") == 2
 
 
-AGREED = """
-import torch, nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
-from nvshmemrs.core.interop import _torch_ops, _torch_reserve
-nvshmem.init(timeout=60)
-me, calls = nvshmem.my_pe(), []
-
-class Small:
-    def __init__(self, team): calls.append("made")
-    def load(self, dest, source): calls.append("loaded")
-    def launch(self, name, dest, source, count): calls.append((name, count))
-    def free(self): calls.append("freed")
-    SmallSums = None
-    fits = staticmethod(lambda name, count, op: op == "sum")
-
-Small.SmallSums = Small
-for has in (lambda: me == 0, lambda: True):
-    _torch_reserve.fast_path = _torch_ops.fast_path = lambda: Small if has() else None
-    nt.reserve(1 << 12)
-    found = nt.all_reduce(torch.ones(4))
-    if not calls:  # PE 1 has none, so no PE uses it
-        assert found.tolist() == [2.0] * 4
-        nt.release_reserve()
-assert nt.all_reduce(torch.ones(4), "max").tolist() == [1.0] * 4
-nt.release_reserve()
-assert calls == ["made", "loaded", ("float32", 4), "freed"], calls
-nvshmem.finalize()
-print("ok")
-"""
-
-
-def test_all_members_send_small_sums_one_way(package: Path) -> None:
-    """Whether the fast way is taken is agreed when the reserve is made; a stand-in notes its calls."""
-    assert run(package, 2, debian(), "-c", AGREED).count("ok\n") == 2
-
-
 TAKEN = """
 import torch, nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
 from nvshmemrs.core.interop import _torch_ops
@@ -226,51 +191,6 @@ print("ok")
 def test_small_tensors_are_left_to_the_library_where_it_takes_them(package: Path) -> None:
     """Up to 16 bytes of a part here, where the library refuses all host memory that is not symmetric."""
     assert run(package, 2, debian(), "-c", TAKEN).count("ok\n") == 2
-
-
-SMALL = """
-import numpy as np, nvshmemrs.core as nvshmem
-from nvshmemrs.core.interop import _torch_fast as fast
-nvshmem.init(timeout=60)
-me, n = nvshmem.my_pe(), nvshmem.n_pes()
-small = fast.SmallSums(0)
-for name, count in (("float32", 5), ("float16", 6), ("float32", 20_000)):
-    source, dest = (nvshmem.array(count, name) for _ in range(2))
-    source[:], dest[:] = me + 1, 0
-    small.load(dest.ctypes.data, source.ctypes.data)
-    dest[:] = 0
-    small.launch(name, dest.ctypes.data, source.ctypes.data, count)
-    assert (dest == n * (n + 1) / 2).all(), dest
-small.free()
-nvshmem.finalize()
-print("ok")
-"""
-
-
-def test_the_kernels_of_small_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("triton")
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    out = run_job(2, sys.executable, "-c", SMALL, NVSHMEMRS_MEMORY="host")
-    assert out.count("ok\n") == 2, out
-
-
-@pytest.mark.parametrize(
-    "name, count, op, fits",
-    [
-        ("bfloat16", 2, "sum", True),
-        ("float32", 1 << 17, "avg", True),
-        ("float16", 3, "sum", False),
-        ("float32", (1 << 17) + 1, "sum", False),
-        ("float32", 0, "sum", False),
-        ("float32", 4, "max", False),
-        ("int32", 4, "sum", False),
-    ],
-)
-def test_which_sums_are_small(name: str, count: int, op: str, fits: bool) -> None:
-    pytest.importorskip("triton")
-    from nvshmemrs.core.interop import _torch_fast
-
-    assert _torch_fast.fits(name, count, op) is fits
 
 
 DIFFERENT = """

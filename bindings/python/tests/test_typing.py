@@ -38,10 +38,7 @@ KERNELS = [
     for path in sorted((PYTHON / "src/nvshmemrs/core/device/triton").glob("_[a-z]*.py"))
     if path.name != "_host.py"
 ] + [str(path) for path in sorted((PYTHON / "src/nvshmemrs/core/fused/_kernels").glob("*.py"))]
-KERNELS += [
-    str(PYTHON / "src/nvshmemrs/core/interop" / name)
-    for name in ("_torch_alltoallv_kernels.py", "_torch_fast.py")
-]
+KERNELS += [str(PYTHON / "src/nvshmemrs/core/interop/_torch_alltoallv_kernels.py")]
 
 
 def run(*command: str, **environment: str) -> str:

@@ -24,11 +24,9 @@ from ._torch_groups import Group, group_of, pe_in
 from ._torch_reserve import (
     current_handle,
     current_stream,
-    fast_path,
     handle_in_place,
     is_symmetric,
     known_reserve,
-    on_device,
     reserve_of,
     take_turn,
 )
@@ -211,7 +209,7 @@ def _staged(
 ) -> Optional[Known]:
     """Runs a collective, with tensors that are not symmetric in the reserve unless the library takes
     them: `here` and `there` say whether the source and the destination are. If both are, the call
-    can be remembered; otherwise a reserve may come later, by which all members sum up another way.
+    can be remembered.
     """
     length = source.numel() // call.inputs
     if length == 0:
@@ -266,37 +264,12 @@ def _reduction(input: Any, op: str, group: Group, out: Any, inputs: int) -> Opti
     def arguments(dest: int, source: int, width: int) -> Tuple[Any, ...]:
         return team, _place(dest), _place(source), _size(width), kind.code, number
 
-    known = None
-    here, there = is_symmetric(input), is_symmetric(out)
-    small = inputs == 1 and not (here and there) and _reduced_fast(group, input, op, out, kind)
-    if not small:
-        call = Call(inputs, 1, function, arguments)
-        known = _staged(group, call, input, out, here, there)
+    call = Call(inputs, 1, function, arguments)
+    known = _staged(group, call, input, out, is_symmetric(input), is_symmetric(out))
     if op == "avg":
         out.div_(group.size)
         return None
     return known
-
-
-def _reduced_fast(group: Group, input: Any, op: str, out: Any, kind: Elements) -> bool:
-    """Does a small sum of tensors that are not symmetric as one kernel, if the group has it. Whether
-    it did: all members answer alike, in captures too.
-    """
-    known = known_reserve(group)
-    if known is None or known.fast is None:
-        return False
-    name, count = NAMES[kind.code], input.numel()
-    if not fast_path().fits(name, count, op):
-        return False
-    take_turn(known, current_stream())
-    made = out
-    if (input.data_ptr() | out.data_ptr()) % 16:  # the kernels that were loaded need that
-        input, made = input.clone(), torch.empty_like(out)
-    with on_device():
-        known.fast.launch(name, made.data_ptr(), input.data_ptr(), count)
-    if made is not out:
-        out.copy_(made)
-    return True
 
 
 def _moving(

@@ -6,7 +6,6 @@ other, whatever stream they are on.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import sys
 from typing import Any, Dict, Optional, Tuple
@@ -14,9 +13,8 @@ from typing import Any, Dict, Optional, Tuple
 from .._arguments import integer
 from .._foreign import base_of
 from .._job import adopted, check, job, lib
-from ..collective import reduce
 from ..memory import Buffer, allocate, fail_allocation, free, owner_of
-from ..nvshmem_types import NvshmemInvalid, Teams
+from ..nvshmem_types import NvshmemInvalid
 from ..streams import handle_of
 from ._tensors import whole_tensor
 from ._torch_groups import Group, group_name, group_of
@@ -32,7 +30,7 @@ _ALIGNMENT = 512
 class Reserve:
     """The symmetric memory of a group: a table, and a half for sources and one for destinations."""
 
-    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "state", "fast")
+    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "state")
 
     def __init__(self, buffer: Buffer, half: int) -> None:
         self.buffer = buffer
@@ -43,7 +41,6 @@ class Reserve:
         self.dests = self.sources + half
         self.last: Any = None  # the stream of the group's latest operation
         self.state: Any = None  # what Triton's kernels take of the job, once one has run
-        self.fast: Any = None  # small sums by one kernel, if all PEs have Triton
 
     def at(self, address: int, shape: Tuple[int, ...], dtype: Any, itemsize: int) -> Any:
         """A contiguous tensor in it."""
@@ -63,8 +60,7 @@ def reserve(nbytes: int = DEFAULT_BYTES, group: Any = "TEAM_WORLD", mesh_dim: An
 
     `nbytes` are for sources and as many for destinations. Larger tensors pass through it in parts,
     so it limits the speed of large operations, not their size; all_to_all_v needs room for the whole
-    input. 256 KiB more are for its splits. On GPUs where all PEs have Triton, it loads the kernels of
-    small sums.
+    input. 256 KiB more are for its splits.
 
     Collective over all PEs of the job with the same `nbytes`; each names a group that it is a
     member of. It includes a barrier. The memory stays until ``release_reserve`` or ``finalize``.
@@ -86,15 +82,7 @@ def reserve(nbytes: int = DEFAULT_BYTES, group: Any = "TEAM_WORLD", mesh_dim: An
         del _reserves[place]  # of a job that has ended
     half = -(-half // _ALIGNMENT) * _ALIGNMENT
     memory = allocate(lib.nvshmemrs_malloc, _ALIGNMENT + TABLE_BYTES + 2 * half)
-    made = Reserve(memory, half)
-    _reserves[job.runtime, found.team] = made
-    fast = fast_path()
-    if not _on_all_pes(made, fast is not None):
-        return
-    made.fast = fast.SmallSums(found.team)
-    made.last = current_stream()
-    with on_device():
-        made.fast.load(made.dests, made.sources)
+    _reserves[job.runtime, found.team] = Reserve(memory, half)
 
 
 def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
@@ -107,29 +95,6 @@ def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
     if known is None:
         raise NvshmemInvalid(f"group={found.name!r} has no reserve")
     free(known.buffer)
-    if known.fast is not None:
-        known.fast.free()
-
-
-def _on_all_pes(made: Reserve, has: bool) -> bool:
-    """Whether all PEs of the job say yes. Collective over them."""
-    import torch  # type: ignore[import-not-found, unused-ignore]
-
-    word = made.at(made.dests, (1,), torch.int32, 4)
-    word.fill_(int(has))
-    reduce(Teams.TEAM_WORLD, word, word, "min", stream=current_stream())
-    return bool(word.item())
-
-
-def fast_path() -> Any:
-    """The module of small sums; None on host memory, and without Triton."""
-    if job.device < 0:
-        return None
-    try:
-        from . import _torch_fast
-    except ImportError:
-        return None
-    return _torch_fast
 
 
 def known_reserve(group: Group) -> Optional[Reserve]:
@@ -172,11 +137,6 @@ def _cuda() -> Any:
     import torch  # type: ignore[import-not-found, unused-ignore]
 
     return torch.cuda
-
-
-def on_device() -> Any:
-    """A block in which the heap's GPU is torch's current device; on host memory nothing changes."""
-    return contextlib.nullcontext() if job.device < 0 else _cuda().device(job.device)
 
 
 def current_stream() -> Any:
