@@ -119,7 +119,8 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
         // Refused unread on host memory.
         ("cuda_stream", Type::Pointer { .. }) => "pick_local()",
         ("device", Type::Scalar(Scalar::I32)) => "pick_pe()",
-        ("algorithm", _) => "pick_number(0, 3)",
+        ("algorithm", _) => "pick_number(0, 4)",
+        ("collective", _) => "pick_number(1, 9)",
         ("blocks" | "threads" | "chunk", _) => "pick_number(0, 4096)",
         ("config", Type::Pointer { .. }) => "pick_config()",
         ("config_mask", _) => "pick_mask()",

@@ -243,7 +243,7 @@ fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
     command.args([
         "sh",
         "-c",
-        "[ $NVSHMEMRS_PE = 1 ] && export FAKE_CUDA_MEMORY=125829120; exec \"$0\" full",
+        "[ $NVSHMEMRS_PE = 1 ] && export FAKE_CUDA_MEMORY=142606336; exec \"$0\" full",
     ]);
     command.arg(DEVICE);
     let output = run(&mut prepared(command, &[]), SLOW).succeeded();

@@ -454,6 +454,9 @@ static void heap(void)
     BAD(INVALID_VALUE, device_state, state, rt, NULL);
     BAD(INVALID_VALUE, device_state_pointer, pointer, rt, NULL);
     SAYS("host memory", NOT_SUPPORTED, device_algorithm, algorithm, rt, NVSHMEMRS_ALGORITHM_DIRECT, 1, 32, 0);
+    BAD(BAD_HANDLE, private_bytes, team, rt, 12345, NVSHMEMRS_COLLECTIVE_REDUCE, &before);
+    BAD(INVALID_VALUE, private_bytes, collective, rt, NVSHMEMRS_TEAM_WORLD, 0, &before);
+    BAD(INVALID_VALUE, private_bytes, bytes, rt, NVSHMEMRS_TEAM_WORLD, NVSHMEMRS_COLLECTIVE_REDUCE, NULL);
     BAD(INVALID_VALUE, unfreed, text, rt, NULL, 8, &length);
     BAD(INVALID_VALUE, deadline_begin, seconds, 0.0, &before);
     BAD(INVALID_VALUE, deadline_begin, seconds, -1.0, &before);

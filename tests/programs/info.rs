@@ -58,7 +58,7 @@ fn gpus_links_and_kernels_are_told() {
             facts["uuid"],
             format!("GPU-fa000000-0000-0000-0000-{number:012x}")
         );
-        assert_eq!(facts["memory_bytes"], 256 << 20);
+        assert_eq!(facts["memory_bytes"], 384 << 20);
         assert_eq!(facts["capability"], "9.0");
         let kernels = facts["kernels"].as_str().expect("a text");
         assert!(
