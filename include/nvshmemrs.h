@@ -2559,7 +2559,7 @@ NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_current(nvshmemrs_runtime_t *runtime);
 
 /// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
-/// others within a second, also during other calls. C streams are flushed; functions of `atexit` and
+/// others within a second, at any point of their programs. C streams are flushed; functions of `atexit` and
 /// destructors do not run.
 ///
 /// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has

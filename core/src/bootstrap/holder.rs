@@ -54,7 +54,7 @@ pub(super) fn of(name: &str) -> Holder {
             uid => Holder::Other(another_user(pid, uid, me)),
         })
     });
-    // No process that this one can see has it; or its holder has ended before the look at it.
+    // No visible process has it; or its holder has ended before the look at it.
     found.unwrap_or_else(|| match self::sockets(name) {
         Some(now) if !sockets.iter().any(|socket| now.contains(socket)) => Holder::Nobody,
         _ => Holder::Unknown,

@@ -11,7 +11,11 @@ pub(super) fn check_overlap(
     source: SymRange,
     in_place: Option<u64>,
 ) -> Result<bool> {
-    let apart = |a: SymRange, b: SymRange| a.offset() + a.bytes() <= b.offset();
+    // Offsets of private memory may be close to 2^64.
+    let apart = |a: SymRange, b: SymRange| {
+        let distance = b.offset().checked_sub(a.offset());
+        distance.is_some_and(|distance| distance >= a.bytes())
+    };
     if dest.bytes() == 0 || source.bytes() == 0 {
         return Ok(false);
     }
@@ -78,6 +82,9 @@ mod tests {
         assert_eq!(check(range(0, 0), range(0, 10)), Ok(false));
         assert!(check(range(99, 50), range(100, 100)).is_err());
         assert!(check(range(199, 50), range(100, 100)).is_err());
+        let end = u64::MAX - 49;
+        assert_eq!(check(range(0, 50), range(end, 50)), Ok(false));
+        assert!(check(range(end, 50), range(end - 10, 50)).is_err());
     }
 
     #[test]

@@ -193,7 +193,7 @@ impl Runtime {
     }
 
     /// Ends all processes of the job with `status`, of which a process keeps 8 bits: this one at once, the others within a second,
-    /// also during other calls. Output in C streams is written; functions of `atexit` and destructors do not run.
+    /// at any point of their programs. Output in C streams is written; functions of `atexit` and destructors do not run.
     ///
     /// One-sided; any thread may call it. OpenSHMEM 1.5 section 9.1.5.
     pub fn global_exit(&self, status: i32) -> Result<std::convert::Infallible> {

@@ -3422,8 +3422,8 @@ _FUNCTIONS = (
         """(runtime, status)
 
     Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at
-    once, the others within a second, also during other calls. C streams are flushed; functions of
-    `atexit` and destructors do not run.
+    once, the others within a second, at any point of their programs. C streams are flushed;
+    functions of `atexit` and destructors do not run.
 
     One-sided; any thread may call it. It returns with an error only; it is complete when the caller
     has ended.

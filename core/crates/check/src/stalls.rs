@@ -1,5 +1,5 @@
 //! Stalls: now and then a PE stands still after a wait or a meeting, or with held operations before quiet, and a stream before its
-//! next operation. So the others get ahead of it, and an order by mere luck is missing.
+//! next operation. So the others get ahead of it, and an order that holds only by chance is missing.
 //!
 //! Stalls are frequent early in a run and rare later. Each ends soon after no other PE gets on by itself, and all of a PE together last no
 //! longer than [`BUDGET`]. Of several PEs that stall and wait for each other those go on first that the seed has given precedence.

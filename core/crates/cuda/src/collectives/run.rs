@@ -97,7 +97,10 @@ impl CudaTransport {
 
     /// See [`Collectives::private_bytes`](crate::transport::Collectives::private_bytes).
     pub(super) fn most_private_bytes(&self, team: u32, operation: Operation) -> Result<u64> {
-        let (team, _) = self.team_args(team)?;
+        // A team that is too large for its sync block has no collectives on GPU memory.
+        let Ok((team, _)) = self.team_args(team) else {
+            return Ok(0);
+        };
         let by = (&self.tuning, self.most_blocks());
         Ok(kernels::private_bytes(operation, &team, by))
     }
@@ -147,6 +150,13 @@ impl CudaTransport {
                 kernels::collect_plan(room, &team, self.most_blocks())
             }
         };
+        // `nvshmemrs_device_algorithm` of another thread may have changed the plan since `check_private`.
+        if task.dest.max(task.source) >= self.layout.stride && !plan.takes_private_memory {
+            return Err(Error::Internal(format!(
+                "the algorithm of `{}` changed while it began",
+                operation.name()
+            )));
+        }
         // The kernels of members with private memory and of those with symmetric memory meet.
         let args = match plan.takes_private_memory {
             true => operation.without_places(call.args),

@@ -17,7 +17,7 @@ use crate::job::layout::HEAP_UNIT;
 pub(crate) const EPOCH: u64 = 64;
 /// The offset of the sync blocks.
 const BLOCKS: u64 = 64 << 10;
-/// Bytes of WORLD's block: two PEs exchange 4 MiB through the staging.
+/// Bytes of WORLD's block: two PEs exchange almost 1 MiB with flags, and almost 6 MiB by Lamport's algorithm.
 const WORLD: u64 = 32 << 20;
 /// Team numbers with a large block, WORLD's among them.
 const LARGE_TEAMS: u64 = 8;

@@ -1,9 +1,10 @@
-// Data that shows its own arrival, in units of sixteen bytes: for messages that are large for a flag with every eight bytes, and small for
-// two meetings of the members. Deep-learning libraries know the scheme as Lamport buffers.
+// Data that shows its own arrival, in units of sixteen bytes: for messages where flags would cost too much bandwidth, and two meetings of the
+// members too much time. Deep-learning libraries know the scheme as Lamport buffers.
 //
 // The staging of a member is zero where no data has arrived. A sender writes the exclusive or of a unit and the key of the call. The receiver
-// polls until it finds another value than zero, and then writes zero, for the collective after the next. By then all members have entered the
-// next collective, and so this kernel has ended.
+// polls until it finds another value than zero, and then writes zero. The place is used again two epochs later, by a sender that knows that all
+// members have entered the epoch between. The receiver's kernel of the first epoch has ended by then, and its zeros are in memory: that is
+// all that orders the two stores.
 //
 // The key is a number of 128 bits that follows from the epoch and the signature of the call. A unit that equals the key would never be seen
 // to arrive; the probability of that is 2^-128 for each unit.
@@ -48,6 +49,7 @@ class Lamport {
     // `sends`: the results go to all other members, too.
     template <class T>
     __device__ void fold(i32 members, u64 mine, u64 dest, bool sends) const {
+        // Most teams have two members; the loop for any number of them has one unit of a thread under way.
         bool two = turn.c.team.n == 2 && members == 2;
         if (two) fold_two<T>(mine, dest);
         fold_all<T>(two ? whole : first, members, mine, dest, sends);

@@ -21,6 +21,8 @@
 //! * The rules of [`driver`](super::driver).
 //! * A team's sync block is zero on every member when the meeting that makes the team ends. A kernel of an earlier team with the number that
 //!   is still queued then finds another generation, and reports that.
+//! * Graphs with collectives of a team are over when the team is destroyed: a late kernel could write to the staging of a later team with the
+//!   number.
 //! * A PE has one collective of a team in flight at a time, and all members run the collectives of a team in the same order.
 //! * Every GPU of the job can run the blocks of a plan at the same time, as `blocks` of [`plan`] states; also the blocks of the collectives of
 //!   two teams (NVSHMEMRS_COLLECTIVES_AT_ONCE: of more), with multiprocessors left for other kernels. More large collectives at a time may
@@ -113,7 +115,7 @@ const CLOSING: u32 = 0x63_6c6f;
 const HEADS: u64 = 2 * (8 + 16);
 /// Steps of a collective that have flags of their own.
 const STEPS: u64 = 2;
-/// The staging with flags that a team's members need for Lamport's algorithm to have any, three times as much, beside it.
+/// A team has staging for Lamport's algorithm, three times that of flags, only if flags have at least so many bytes per member and parity.
 const LEAST_SLOT: u64 = 4 << 10;
 /// The most blocks of a collective.
 const MOST_BLOCKS: u64 = 128;

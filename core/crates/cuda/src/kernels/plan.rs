@@ -119,7 +119,7 @@ const DIRECT_BYTES: u64 = 32;
 /// The unit of chunks, and the least chunk of a reduction that is divided among the blocks.
 const LINE: u64 = 128;
 const LEAST_CHUNK: u64 = 1 << 10;
-/// The bytes that each member sends while it waits for the second shot of a `reduce`.
+/// The bytes that two shots of a `reduce` must save each member to be worth their longer latency.
 const SECOND_SHOT: u64 = 384 << 10;
 /// The fewest bytes for which collect uses one more block.
 const COLLECT_BYTES: u64 = 64 << 10;

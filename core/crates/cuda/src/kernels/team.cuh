@@ -82,9 +82,9 @@ struct Collective {
     // A u64 in pinned host memory where `ticket` goes when the collective is over; or 0.
     u64 finished;
     u64 ticket;
-    // reduce: bytes of the chunks in which members send each other their sources; 0: they read them. reduce in lamport.cuh: bytes of each member's
-    // share, or 0 if each member folds all. broadcast: bytes of the pieces
-    // in which other members hand the message on; 0: the root sends to all.
+    // reduce, direct: bytes of the chunks in which members send each other their sources; 0: they read them.
+    // reduce in lamport.cuh: bytes of each member's share; 0: each member folds all.
+    // broadcast: bytes of the pieces in which other members hand the message on; 0: the root sends to all.
     u64 chunk;
 };
 static_assert(sizeof(Collective) == 240, "as Collective in mod.rs");

@@ -59,6 +59,8 @@ def _fields(cls):
     """A class of values in kernels, which is called with its fields in their order."""
 
     def init(self, *values):
+        if len(values) != len(names):
+            raise TypeError(f"{cls.__name__} has {len(names)} fields, not {len(values)}")
         for name, value in zip(names, values):
             setattr(self, name, value)
 
