@@ -153,7 +153,7 @@ impl CudaTransport {
         // `nvshmemrs_device_algorithm` of another thread may have changed the plan since `check_private`.
         if task.dest.max(task.source) >= self.layout.stride && !plan.takes_private_memory {
             return Err(Error::Internal(format!(
-                "the algorithm of `{}` changed while it began",
+                "the algorithm of `{}` was changed while a call began",
                 operation.name()
             )));
         }
