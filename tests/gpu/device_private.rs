@@ -1,30 +1,15 @@
 //! Collectives on private memory of GPUs against the stand-in for libcuda (`programs/fake_cuda.c`). Each test is a part of
 //! `programs/device_private.c`.
 
-use nvshmemrs_tests::fakes::with_fakes;
-use nvshmemrs_tests::{HANG, Output, compile_c, launcher, program, run};
+use nvshmemrs_tests::fakes::part_passes;
+use nvshmemrs_tests::{Output, compile_c, program};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::LazyLock;
 
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_private.c")));
 
 fn passes(part: &str, n: u32, options: &[&str], settings: &[(&str, &str)]) -> Output {
-    let mut command = launcher(n, options);
-    with_fakes(&mut command)
-        .arg(&*PROGRAM)
-        .arg(part)
-        .stdin(Stdio::null())
-        .env("NVSHMEMRS_TIMEOUT", "30")
-        .env("FAKE_CUDA_LEAKS", "1")
-        .env("FAKE_CUDA_LAUNCHES", "1")
-        .envs(settings.iter().copied());
-    let output = run(&mut command, HANG);
-    output.assert_success();
-    let words = format!("private ok: {part}\n");
-    let times = output.stdout.matches(&words).count();
-    assert_eq!(times, n as usize, "{}", output.describe());
-    output
+    part_passes((&PROGRAM, "private", part), (n, options), settings)
 }
 
 /// Each collective is one kernel whose data passes through staging memory; the members meet in no other kernel but the barriers of the test.

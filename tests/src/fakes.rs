@@ -2,11 +2,11 @@
 //! of device memory against them.
 
 use crate::compile::{compile_to, programs};
-use crate::{HANG, compile_c_text, run, workspace};
+use crate::{HANG, Output, compile_c_text, launcher, run, workspace};
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::{env, fs};
 
@@ -26,6 +26,29 @@ pub fn with_fakes(command: &mut Command) -> &mut Command {
         command.env_remove(name);
     }
     command
+}
+
+/// Runs a part of a test program for GPUs with `n` PEs of the stand-in, which reports leaks and launches. Each PE must print that the part has
+/// passed, as `LABEL ok: PART`.
+pub fn part_passes(
+    (program, label, part): (&Path, &str, &str),
+    (n, options): (u32, &[&str]),
+    settings: &[(&str, &str)],
+) -> Output {
+    let mut command = launcher(n, options);
+    with_fakes(&mut command)
+        .arg(program)
+        .arg(part)
+        .stdin(Stdio::null())
+        .env("NVSHMEMRS_TIMEOUT", "30")
+        .env("FAKE_CUDA_LEAKS", "1")
+        .env("FAKE_CUDA_LAUNCHES", "1")
+        .envs(settings.iter().copied());
+    let output = run(&mut command, HANG).succeeded();
+    let words = format!("{label} ok: {part}\n");
+    let times = output.stdout.matches(&words).count();
+    assert_eq!(times, n as usize, "{}", output.describe());
+    output
 }
 
 /// A folder of this test program's beside the compiled programs, with the files of `fill` in place of its former contents.

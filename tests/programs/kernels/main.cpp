@@ -138,7 +138,7 @@ static const ReduceKernels REDUCTIONS[] = {
     OTHER_REDUCTIONS(KERNELS_OF)
 };
 
-// As Reduction::op in kernels/plan.rs.
+// As Reduction::op in kernels/plan/mod.rs.
 static u32 op_of(u32 dtype, u32 op) {
     bool is_signed = dtype <= 4;
     return is_signed && op == MIN ? SIGNED_MIN : is_signed && op == MAX ? SIGNED_MAX : op;

@@ -281,7 +281,7 @@ impl PendingRequests {
         lock(&self.requests).last
     }
 
-    /// The pending requests up to this one that only quiet waits for, and their PEs: the requests of one context, or all.
+    /// The pending requests up to number `upto` for which only quiet waits, and their PEs: the requests of one context, or all.
     pub(super) fn all_outstanding(&self, upto: u64, of: Option<Context>) -> Vec<(u64, Pe)> {
         outstanding(&lock(&self.requests), upto, of).collect()
     }

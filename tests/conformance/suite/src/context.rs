@@ -172,7 +172,7 @@ impl<T: Value> Context<'_, T> {
         self.expect(name, "source", Arc::clone(&self.arrays.source), content)
     }
 
-    /// The result of an operation in place, or of one that leaves the source as it was.
+    /// The result of an operation in place, or of an operation that leaves the source unchanged.
     #[track_caller]
     pub fn expect_result(
         &mut self,

@@ -60,7 +60,7 @@ class Lamport {
     u64 bytes;
     // This block's units; those below `whole` are read and written as a whole.
     u32 first, end, whole;
-    // This thread, of those that move data.
+    // This thread's number among the threads that move data, and their number.
     u32 thread, threads;
     Pair key;
 
