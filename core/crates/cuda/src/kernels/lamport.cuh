@@ -49,7 +49,7 @@ class Lamport {
     // `sends`: the results go to all other members, too.
     template <class T>
     __device__ void fold(i32 members, u64 mine, u64 dest, bool sends) const {
-        // Most teams have two members; the loop for any number of them has one unit of a thread under way.
+        // The loop for any number of members has one unit of a thread under way; for two members, several units are faster.
         bool two = turn.c.team.n == 2 && members == 2;
         if (two) fold_two<T>(mine, dest);
         fold_all<T>(two ? whole : first, members, mine, dest, sends);
