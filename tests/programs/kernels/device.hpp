@@ -410,3 +410,12 @@ DEVICE void store_pair(u64 at, u64 first, u64 second) {
     u128 both = (u128)second << 64 | first, old = 0, seen;
     while ((seen = swap_pair_if(at, old, both)) != old) old = seen;
 }
+
+template <class T>
+DEVICE u32 add_pairs(u32 a, u32 b) {
+    typedef nvshmemrs::device::Wide<T> Wide;
+    u32 sums = 0;
+    for (int shift = 0; shift < 32; shift += 16)
+        sums |= (u32)Wide::narrow(Wide::widen({(u16)(a >> shift)}) + Wide::widen({(u16)(b >> shift)})).bits << shift;
+    return sums;
+}

@@ -153,3 +153,30 @@ struct Folded {
 };
 
 #undef EACH
+
+// Whether the processor adds two elements at once. The sum of two elements has the bits of a sum in single precision that is rounded once more:
+// 24 bits are at least twice the 8 or 11 of the elements, and 2 more.
+template <class T> static constexpr bool ADDED_IN_PAIRS = false;
+template <> constexpr bool ADDED_IN_PAIRS<Half> = true;
+template <> constexpr bool ADDED_IN_PAIRS<Bfloat16> = true;
+
+// The fold of two packs.
+template <class Packed>
+DEVICE Packed fold_two_packs(u32 operation, const Packed &a, const Packed &b) {
+    typedef typename Packed::Element Element;
+    if constexpr (ADDED_IN_PAIRS<Element> && Packed::COUNT > 1) {
+        if (operation == SUM) {
+            Packed sums;
+#pragma unroll
+            for (int w = 0; w < (int)sizeof(Packed) / 8; w++) {
+                u64 x = a.words[w], y = b.words[w];
+                sums.words[w] = add_pairs<Element>((u32)x, (u32)y) | (u64)add_pairs<Element>((u32)(x >> 32), (u32)(y >> 32)) << 32;
+            }
+            return sums;
+        }
+    }
+    Folded<Packed> fold;
+    fold.start(a);
+    fold.fold(operation, b);
+    return fold.result();
+}

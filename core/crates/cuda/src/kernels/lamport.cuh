@@ -203,10 +203,7 @@ class Lamport {
                     u64 word = one.words[w];
                     if (me != 0) one.words[w] = other.words[w], other.words[w] = word;
                 }
-                Folded<Packed> fold;
-                fold.start(one);
-                fold.fold(turn.c.op, other);
-                Packed result = fold.result();
+                Packed result = fold_two_packs(turn.c.op, one, other);
                 write<true>(dest, unit, {result.words[0], result.words[1]});
 #pragma unroll
                 for (int k = 1; k < BATCH; k++) here[k - 1] = here[k], there[k - 1] = there[k];

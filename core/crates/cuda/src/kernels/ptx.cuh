@@ -39,6 +39,20 @@ DEVICE void store_pair(u64 at, u64 first, u64 second) {
                  : "memory");
 }
 
+// The sums of two pairs of 16-bit floating-point numbers, rounded to nearest, ties to even.
+template <class T> DEVICE u32 add_pairs(u32 a, u32 b);
+template <> DEVICE_METHOD u32 add_pairs<nvshmemrs::device::Half>(u32 a, u32 b) {
+    u32 sums;
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sums) : "r"(a), "r"(b));
+    return sums;
+}
+template <> DEVICE_METHOD u32 add_pairs<nvshmemrs::device::Bfloat16>(u32 a, u32 b) {
+    // sm_80 has no addition of this type: the product with 1.0 is exact.
+    u32 sums, ones = 0x3f803f80;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(sums) : "r"(a), "r"(ones), "r"(b));
+    return sums;
+}
+
 // Programmatic edges between kernels of a graph, from sm_90 on; elsewhere these do nothing. Every kernel begins by waiting for
 // the previous kernel of its stream.
 

@@ -130,15 +130,12 @@ DEVICE void fold_both(const Turn &turn, const BlockUnits &units) {
             mine.words[u] = read_unit(source, c.bytes, group * UNITS + u);
             if (!turn.receive(1 - me, group * UNITS + u, theirs.words[u])) return;
         }
-        Folded<Packed> fold;
 #pragma unroll
         for (int u = 0; u < UNITS; u++) {
             u64 word = mine.words[u];
             if (me != 0) mine.words[u] = theirs.words[u], theirs.words[u] = word;
         }
-        fold.start(mine);
-        fold.fold(c.op, theirs);
-        store_group<T>(turn, group, fold.result());
+        store_group<T>(turn, group, fold_two_packs(c.op, mine, theirs));
     });
 }
 
@@ -242,10 +239,7 @@ DEVICE void fold_two(u32 op, u64 first, u64 second, u64 dest, u64 other, u64 sta
         for (int k = 0; k < K; k++) {
             u64 place = (i + k * step) * sizeof(Packed);
             if (i + k * step >= end) break;
-            Folded<Packed> fold;
-            fold.start(a[k]);
-            fold.fold(op, b[k]);
-            Packed result = fold.result();
+            Packed result = fold_two_packs(op, a[k], b[k]);
             if (other) at<Packed>(other + place) = result;
             at<Packed>(dest + place) = result;
         }
