@@ -10,8 +10,7 @@ use crate::sites::Access;
 use crate::transport::device_state::KernelRecords;
 use crate::transport::{
     Body, Call, Collectives, DeviceState, DeviceTables, Found, Memory, NOTHING, Nbi, Observer,
-    Properties, Reply, Request, Search, SignalUpdate, Streams, Submission, Transport,
-    execute_in_parts,
+    Properties, Reply, Request, Search, Streams, Submission, Transport, execute_in_parts,
 };
 use crate::{Error, Pe, Result};
 use std::panic::Location;
@@ -108,47 +107,12 @@ impl Transport for Checked {
     fn execute(&self, request: Request<'_>) -> Result<Reply> {
         let (checker, call) = (&*self.0, request.call);
         match request.body {
-            Body::Put {
-                pe,
-                dest,
-                source,
-                nbi,
-            } => checker.put(pe, dest, source, nbi, call),
-            Body::Get {
-                pe,
-                source,
-                dest,
-                nbi,
-            } => match nbi {
-                Nbi::No => checker.get(pe, source, dest, call),
-                Nbi::Yes { lasts } => checker.get_nbi(pe, source, dest, lasts, call),
-            },
-            Body::PutSignal {
-                pe,
-                dest,
-                source,
-                update,
-                nbi,
-            } => {
-                let signal = (update.offset, update.value, update.op);
-                checker.put_signal(pe, dest, source, signal, nbi, call);
-            }
-            Body::Atomic {
-                pe,
-                offset,
-                width,
-                operation,
-                fetches,
-            } => {
-                let old = checker.atomic(pe, offset, width, operation, fetches, call);
-                return Ok([old, 0]);
-            }
-            Body::Signal {
-                pe,
-                update: SignalUpdate { offset, value, op },
-            } => {
-                checker.signal(pe, offset, value, op, call);
-            }
+            Body::Put(put, nbi) => checker.put(put, nbi, call),
+            Body::Get(get, Nbi::No) => checker.get(get, call),
+            Body::Get(get, Nbi::Yes { lasts }) => checker.get_nbi(get, lasts, call),
+            Body::PutSignal(put, update, nbi) => checker.put_signal(put, update, nbi, call),
+            Body::Atomic(request) => return Ok([checker.atomic(request, call), 0]),
+            Body::Signal { pe, update } => checker.signal(pe, update, call),
             Body::Read { source, .. } => {
                 checker.own(false, source, checker.site_of(call));
                 return checker.below.execute(request);
@@ -159,11 +123,11 @@ impl Transport for Checked {
             }
             Body::Fence => checker.fence(call),
             Body::Quiet => checker.quiet(call),
-            Body::Copy { .. } | Body::Load { .. } => return checker.below.execute(request),
+            Body::Copy(_) | Body::Load { .. } => return checker.below.execute(request),
             Body::PutValue { .. }
             | Body::GetValue { .. }
-            | Body::PutBlocks { .. }
-            | Body::GetBlocks { .. }
+            | Body::PutBlocks(..)
+            | Body::GetBlocks(..)
             | Body::GetAll(_)
             | Body::QuietBeforeRelease => return execute_in_parts(self, request),
         }
