@@ -11,10 +11,8 @@ impl Runtime {
     #[track_caller]
     pub fn barrier(&self, team: Team) -> Result<()> {
         let collective = self.inner.enter(team, Operation::Barrier)?;
-        let completed = self
-            .inner
-            .transport
-            .quiet_before_release(self.submission, Operation::Barrier);
+        let issued = (self.inner.transport).issue(self.submission, Operation::Barrier);
+        let completed = issued.quiet_before_release();
         if let Err(error) = completed {
             return collective.refuse(self.submission, Operation::Barrier, error);
         }

@@ -177,49 +177,13 @@ impl Route {
         }
     }
 
-    /// A put of a value of at most 16 bytes.
+    /// An operation of the program, as `called` there, to be given its arguments.
     #[inline(always)]
-    #[track_caller]
-    pub(crate) fn put_value<T: Pod>(
-        &self,
-        issuer: Issuer,
-        pe: Pe,
-        dest: u64,
-        value: T,
-        called: Operation,
-    ) -> Result<()> {
-        let on_host = |host: &HostTransport| host.put(pe, dest, LocalSource::from(&[value]));
-        match self {
-            Route::Host(host) => on_host(host),
-            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
-                Ok(host) => on_host(host),
-                Err(other) => return put_value(other, call(issuer, called), pe, dest, value),
-            },
-        }
-        Ok(())
-    }
-
-    /// A get of a value of at most 16 bytes.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn get_value<T: Pod>(
-        &self,
-        issuer: Issuer,
-        pe: Pe,
-        source: u64,
-        called: Operation,
-    ) -> Result<T> {
-        let on_host = |host: &HostTransport| {
-            let mut value = [T::zeroed()];
-            host.get(pe, source, LocalDest::from(&mut value));
-            Ok(value[0])
-        };
-        match self {
-            Route::Host(host) => on_host(host),
-            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
-                Ok(host) => on_host(host),
-                Err(other) => get_value(other, call(issuer, called), pe, source),
-            },
+    pub(crate) fn issue(&self, issuer: impl Into<Issuer>, called: Operation) -> Issued<'_> {
+        Issued {
+            route: self,
+            issuer: issuer.into(),
+            called,
         }
     }
 
@@ -240,15 +204,57 @@ impl Route {
     }
 }
 
-/// A call of the caller's caller.
-#[inline(always)]
-#[track_caller]
-fn call(issuer: Issuer, called: Operation) -> Call {
-    Call {
-        submission: issuer.submission,
-        context: issuer.context,
-        called,
-        at: Location::caller(),
+/// An operation of the program on its way to the transport.
+pub(crate) struct Issued<'a> {
+    route: &'a Route,
+    issuer: Issuer,
+    called: Operation,
+}
+
+impl Issued<'_> {
+    /// A call of the caller's caller.
+    #[inline(always)]
+    #[track_caller]
+    fn call(&self) -> Call {
+        Call {
+            submission: self.issuer.submission,
+            context: self.issuer.context,
+            called: self.called,
+            at: Location::caller(),
+        }
+    }
+
+    /// A put of a value of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn put_value<T: Pod>(self, pe: Pe, dest: u64, value: T) -> Result<()> {
+        let on_host = |host: &HostTransport| host.put(pe, dest, LocalSource::from(&[value]));
+        match self.route {
+            Route::Host(host) => on_host(host),
+            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
+                Ok(host) => on_host(host),
+                Err(other) => return put_value(other, self.call(), pe, dest, value),
+            },
+        }
+        Ok(())
+    }
+
+    /// A get of a value of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn get_value<T: Pod>(self, pe: Pe, source: u64) -> Result<T> {
+        let on_host = |host: &HostTransport| {
+            let mut value = [T::zeroed()];
+            host.get(pe, source, LocalDest::from(&mut value));
+            Ok(value[0])
+        };
+        match self.route {
+            Route::Host(host) => on_host(host),
+            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
+                Ok(host) => on_host(host),
+                Err(other) => get_value(other, self.call(), pe, source),
+            },
+        }
     }
 }
 
@@ -309,18 +315,16 @@ macro_rules! operations {
             other.execute(Request { call, body: $body }).map(FromReply::from_reply)
         }
 
-        impl Route {
+        impl Issued<'_> {
             $(#[$about])*
-            #[allow(clippy::too_many_arguments, reason = "they are the operation's, and its submission")]
             #[inline(always)]
             #[track_caller]
-            pub(crate) fn $name(&self, issuer: impl Into<Issuer>, $($argument: $kind,)* called: Operation) -> Result<$out> {
-                let issuer = issuer.into();
-                match self {
+            pub(crate) fn $name(self, $($argument: $kind),*) -> Result<$out> {
+                match self.route {
                     Route::Host($host) => Ok($on_host),
                     elsewhere => match elsewhere.host_if(|hosts| hosts.$is_local($($of)?)) {
                         Ok($host) => Ok($on_host),
-                        Err(other) => $cold_path(other, call(issuer, called), $($argument),*),
+                        Err(other) => $cold_path(other, self.call(), $($argument),*),
                     },
                 }
             }
@@ -372,7 +376,7 @@ operations! {
         body: Body::Atomic(AtomicRequest { pe, offset, width, operation, fetches: true }),
     }
 
-    /// As [`atomic`](Route::atomic), without the old value.
+    /// As [`atomic`](Issued::atomic), without the old value.
     fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> (), if is_local(pe) {
         host: |host| {
             host.atomic(pe, offset, width, operation);
