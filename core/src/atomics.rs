@@ -106,15 +106,8 @@ impl Runtime {
         called: Operation,
     ) -> Result<T> {
         self.check_target(dest.range(), pe)?;
-        let transport = &self.inner.transport;
-        let old = transport.atomic(
-            self.issuer(),
-            pe,
-            dest.offset(),
-            width::<T>(),
-            operation,
-            called,
-        )?;
+        let issued = self.issue(called);
+        let old = issued.atomic(pe, dest.offset(), width::<T>(), operation)?;
         if operation != Atomic::Fetch {
             self.ring_for_words(dest.range(), pe);
         }
@@ -132,15 +125,8 @@ impl Runtime {
         called: Operation,
     ) -> Result<()> {
         self.check_target(dest.range(), pe)?;
-        let transport = &self.inner.transport;
-        transport.atomic_update(
-            self.issuer(),
-            pe,
-            dest.offset(),
-            width::<T>(),
-            operation,
-            called,
-        )?;
+        let issued = self.issue(called);
+        issued.atomic_update(pe, dest.offset(), width::<T>(), operation)?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }

@@ -11,7 +11,7 @@ impl Runtime {
     #[track_caller]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.fence(self.issuer(), Operation::Fence)
+        self.issue(Operation::Fence).fence()
     }
 
     /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.
@@ -21,6 +21,6 @@ impl Runtime {
     #[track_caller]
     pub fn quiet(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.quiet(self.issuer(), Operation::Quiet)
+        self.issue(Operation::Quiet).quiet()
     }
 }

@@ -50,9 +50,7 @@ impl Runtime {
     ) -> Result<()> {
         let source = source.into();
         let dest = self.check_transfer(Operation::Put, dest.into(), source.bytes(), pe)?;
-        self.inner
-            .transport
-            .put(self.issuer(), pe, dest.offset(), source, Operation::Put)?;
+        (self.issue(Operation::Put)).put(pe, dest.offset(), source)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -70,9 +68,7 @@ impl Runtime {
     ) -> Result<()> {
         let dest = dest.into();
         let source = self.check_transfer(Operation::Get, source.into(), dest.bytes(), pe)?;
-        self.inner
-            .transport
-            .get(self.issuer(), pe, source.offset(), dest, Operation::Get)
+        (self.issue(Operation::Get)).get(pe, source.offset(), dest)
     }
 
     /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). A borrow of `source` ends on return, so a borrowed source
@@ -89,15 +85,7 @@ impl Runtime {
     ) -> Result<()> {
         let (source, lasts) = source.into().into_parts();
         let dest = self.check_transfer(Operation::PutNbi, dest.into(), source.bytes(), pe)?;
-        let transport = &self.inner.transport;
-        transport.put_nbi(
-            self.issuer(),
-            pe,
-            dest.offset(),
-            source,
-            lasts,
-            Operation::PutNbi,
-        )?;
+        (self.issue(Operation::PutNbi)).put_nbi(pe, dest.offset(), source, lasts)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -116,15 +104,7 @@ impl Runtime {
     ) -> Result<()> {
         let (dest, lasts) = dest.into().into_parts();
         let source = self.check_transfer(Operation::GetNbi, source.into(), dest.bytes(), pe)?;
-        let transport = &self.inner.transport;
-        transport.get_nbi(
-            self.issuer(),
-            pe,
-            source.offset(),
-            dest,
-            lasts,
-            Operation::GetNbi,
-        )
+        (self.issue(Operation::GetNbi)).get_nbi(pe, source.offset(), dest, lasts)
     }
 
     /// Writes one element to `dest` on PE `pe`, in one access.
@@ -134,9 +114,7 @@ impl Runtime {
     #[track_caller]
     pub fn p<T: Element>(&self, dest: SymElement<T>, value: T, pe: Pe) -> Result<()> {
         self.check_target(dest.range(), pe)?;
-        self.inner
-            .transport
-            .put_value(self.issuer(), pe, dest.offset(), value, Operation::P)?;
+        (self.issue(Operation::P)).put_value(pe, dest.offset(), value)?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }
@@ -148,8 +126,6 @@ impl Runtime {
     #[track_caller]
     pub fn g<T: Element>(&self, source: SymElement<T>, pe: Pe) -> Result<T> {
         self.check_target(source.range(), pe)?;
-        self.inner
-            .transport
-            .get_value(self.issuer(), pe, source.offset(), Operation::G)
+        (self.issue(Operation::G)).get_value(pe, source.offset())
     }
 }

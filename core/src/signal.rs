@@ -77,16 +77,8 @@ impl Runtime {
         self.inner.within(signal.range())?;
         let offset = signal.offset();
         let update = SignalUpdate { offset, value, op };
-        let transport = &self.inner.transport;
-        transport.put_signal(
-            self.issuer(),
-            pe,
-            dest.offset(),
-            source,
-            update,
-            nbi,
-            called,
-        )?;
+        let issued = self.issue(called);
+        issued.put_signal(pe, dest.offset(), source, update, nbi)?;
         self.ring_for_words(dest, pe);
         self.ring_for_words(signal.range(), pe);
         Ok(())
@@ -107,9 +99,7 @@ impl Runtime {
         self.check_target(signal.range(), pe)?;
         let offset = signal.offset();
         let update = SignalUpdate { offset, value, op };
-        self.inner
-            .transport
-            .signal(self.issuer(), pe, update, Operation::SignalOp)?;
+        self.issue(Operation::SignalOp).signal(pe, update)?;
         self.ring_for_words(signal.range(), pe);
         Ok(())
     }
@@ -171,10 +161,7 @@ impl Runtime {
         self.inner.within(signal.range())?;
         if self.submission != Submission::Blocking {
             let (me, at) = (self.inner.my_pe, signal.offset());
-            return self
-                .inner
-                .transport
-                .get_value(self.issuer(), me, at, Operation::SignalFetch);
+            return self.issue(Operation::SignalFetch).get_value(me, at);
         }
         let transport = &self.inner.transport;
         transport.look(signal.range());

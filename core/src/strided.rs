@@ -32,9 +32,7 @@ impl Runtime {
         let dest = dest.into().resolve(inner, called.symmetric(), span)?;
         let source = source.into();
         check_span("source", source.bytes(), transfer.source().span())?;
-        let at = dest.offset();
-        let transport = &inner.transport;
-        transport.put_blocks(self.issuer(), pe, at, source, transfer, called)?;
+        (self.issue(called)).put_blocks(pe, dest.offset(), source, transfer)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -60,9 +58,7 @@ impl Runtime {
         let source = source.into().resolve(inner, called.symmetric(), span)?;
         let dest = dest.into();
         check_span("dest", dest.bytes(), transfer.dest().span())?;
-        let at = source.offset();
-        let transport = &inner.transport;
-        transport.get_blocks(self.issuer(), pe, at, dest, transfer, called)
+        (self.issue(called)).get_blocks(pe, source.offset(), dest, transfer)
     }
 
     /// Writes `count` elements of `source`, `source_stride` apart, to elements of `dest` on PE `pe` that are `dest_stride` apart. With a

@@ -256,10 +256,10 @@ class Kernels:
     }
 
     def __init__(self, root: Path) -> None:
-        self.text = (root / "include/nvshmemrs_device.cuh").read_text().replace("\\\n", "\n")
+        # The functions of the interface; those that they call are in other parts of the header.
+        parts = [root / f"include/nvshmemrs_device/{part}.cuh" for part in ("typed", "functions", "names")]
+        self.text = "".join(part.read_text() for part in parts).replace("\\\n", "\n")
         self.names = set(re.findall(r"^#define (nvshmemrs_\w+) ", self.text, re.MULTILINE))
-        # The functions of the interface; those that they call stand above.
-        self.text = self.text[self.text.index("#define NVSHMEMRS_I_SCOPES") :]
         self.heads: Dict[str, int] = {}
         for found in re.finditer(r"([\w#]+)\((?:\[\[maybe_unused\]\] )?(?:nvshmemrs::device::)?Given\b", self.text):
             self.heads.setdefault(found[1], found.end(1))

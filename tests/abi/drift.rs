@@ -53,7 +53,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "include/nvshmem.h",
         "include/nvshmem_device.cuh",
         "include/nvshmemrs.h",
-        "include/nvshmemrs_device.cuh",
+        "include/nvshmemrs_device/names.cuh",
         "include/nvshmemrs_qp.cuh",
         "include/nvshmemx.h",
         "include/pshmem.h",

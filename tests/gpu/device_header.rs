@@ -257,18 +257,29 @@ const MUTANTS: [Mutant; 10] = [
 #[test]
 fn a_header_without_one_of_its_rules_is_caught() {
     let include = workspace().join("include");
-    let header = fs::read_to_string(include.join("nvshmemrs_device.cuh")).expect("the header");
-    let for_host = fs::read_to_string(include.join("nvshmemrs_device_host.hpp"));
-    let for_host = for_host.expect("the header for the host");
+    let parts = fs::read_dir(include.join("nvshmemrs_device")).expect("the header's parts");
+    let parts = parts.map(|part| {
+        let name = part.expect("a part").file_name();
+        format!("nvshmemrs_device/{}", name.to_string_lossy())
+    });
+    let host = "nvshmemrs_device_host.hpp";
+    let names = parts.chain(["nvshmemrs_device.cuh", host].map(String::from));
+    let headers: Vec<(String, String)> = names
+        .map(|name| {
+            let text = fs::read_to_string(include.join(&name)).expect("a header");
+            (name, text)
+        })
+        .collect();
     let try_out = |number: usize, mutant: &Mutant| {
-        assert_eq!(header.matches(mutant.from).count(), 1, "{}", mutant.from);
+        let rules = headers.iter().map(|(_, text)| text.matches(mutant.from));
+        assert_eq!(rules.flatten().count(), 1, "{}", mutant.from);
         let name = format!("litmus-mutant-{number}");
         let folder = programs().join(format!("{name}-include"));
-        fs::create_dir_all(&folder).expect("a folder for a header");
-        let changed = header.replace(mutant.from, mutant.to);
-        write_changed(&folder.join("nvshmemrs_device.cuh"), &changed);
-        let host = folder.join("nvshmemrs_device_host.hpp");
-        write_changed(&host, &for_host);
+        fs::create_dir_all(folder.join("nvshmemrs_device")).expect("folders for headers");
+        for (file, text) in &headers {
+            write_changed(&folder.join(file), &text.replace(mutant.from, mutant.to));
+        }
+        let host = folder.join(host);
         // The changed header comes first; its include guard excludes the original header.
         let options = [
             "-O0",

@@ -4,15 +4,6 @@
 #include "check.h"
 
 #include <stdint.h>
-#include <string.h>
-
-#define EXPECT(condition)                                                        \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);              \
-            exit(6);                                                             \
-        }                                                                        \
-    } while (0)
 
 int main(void)
 {

@@ -6,6 +6,7 @@
 #include <nvshmemrs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Exit status of a program whose call into nvshmemrs failed. */
@@ -18,6 +19,29 @@ enum { CALL_FAILED = 5 };
             fprintf(stderr, "%s: %s\n", #call, nvshmemrs_last_error());          \
             exit(CALL_FAILED);                                                   \
         }                                                                        \
+    } while (0)
+
+/* Ends the program with a message, which is printed with the line. */
+#define FAIL(...)                               \
+    do {                                        \
+        fprintf(stderr, "line %d: ", __LINE__); \
+        fprintf(stderr, __VA_ARGS__);           \
+        fprintf(stderr, "\n");                  \
+        exit(6);                                \
+    } while (0)
+
+#define EXPECT(condition)                                                        \
+    do {                                                                         \
+        if (!(condition))                                                        \
+            FAIL("%s: %s", #condition, nvshmemrs_last_error());                  \
+    } while (0)
+
+/* The call must return this status, with these words in its message. */
+#define REFUSED(status, words, call)                                                                  \
+    do {                                                                                              \
+        int32_t status_ = (call);                                                                     \
+        if (status_ != (status) || !strstr(nvshmemrs_last_error(), (words)))                          \
+            FAIL("%s: status %d: %s", #call, (int)status_, status_ ? nvshmemrs_last_error() : "success"); \
     } while (0)
 
 /* Joins the job, and prints a line with the PE, the number of PEs, and the process. */

@@ -2,27 +2,9 @@
  * refused. */
 #include "device_memory.h"
 
-
 #define PIECE ((size_t)2 << 20)
 #define BYTES (2 * PIECE)
 #define WORDS (BYTES / 8)
-
-#define OK(call)                                                                                  \
-    do {                                                                                          \
-        int status = (call);                                                                      \
-        if (status) {                                                                             \
-            fprintf(stderr, "line %d: %d: %s\n", __LINE__, status, nvshmemrs_last_error());       \
-            exit(1);                                                                              \
-        }                                                                                         \
-    } while (0)
-
-#define EXPECT(what)                                                     \
-    do {                                                                 \
-        if (!(what)) {                                                   \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #what);           \
-            exit(1);                                                     \
-        }                                                                \
-    } while (0)
 
 static void copy(void *to, const void *from, size_t bytes) {
     CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, (uint64_t)from, bytes);
@@ -32,39 +14,39 @@ static void copy(void *to, const void *from, size_t bytes) {
  * the hint, which it is free to do. */
 static void *common_address(nvshmemrs_runtime_t rt, int me, int n) {
     void *memory;
-    OK(nvshmemrs_malloc(rt, (size_t)(n + 1) * 8, &memory));
+    CHECK(nvshmemrs_malloc(rt, (size_t)(n + 1) * 8, &memory));
     uint64_t *words = memory, wanted = 0, got = 0;
     if (me == 0) {
         wanted = reserve(BYTES);
         CUDA(cuMemAddressFree, (uint64_t, size_t), wanted, BYTES);
-        for (int pe = 0; pe < n; pe++) OK(nvshmemrs_put(rt, words, &wanted, 8, pe));
+        for (int pe = 0; pe < n; pe++) CHECK(nvshmemrs_put(rt, words, &wanted, 8, pe));
     }
-    OK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
-    OK(nvshmemrs_get(rt, &wanted, words, 8, me));
+    CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    CHECK(nvshmemrs_get(rt, &wanted, words, 8, me));
     CUDA(cuMemAddressReserve, (uint64_t *, size_t, size_t, uint64_t, uint64_t), &got, BYTES, 0, wanted, 0);
     CUDA(cuMemAddressFree, (uint64_t, size_t), got, BYTES);
     uint64_t taken = got == wanted;
-    for (int pe = 0; pe < n; pe++) OK(nvshmemrs_put(rt, words + 1 + me, &taken, 8, pe));
-    OK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    for (int pe = 0; pe < n; pe++) CHECK(nvshmemrs_put(rt, words + 1 + me, &taken, 8, pe));
+    CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     for (int pe = 0; pe < n; pe++) {
-        OK(nvshmemrs_get(rt, &taken, words + 1 + pe, 8, me));
+        CHECK(nvshmemrs_get(rt, &taken, words + 1 + pe, 8, me));
         if (!taken) wanted = 0;
     }
-    OK(nvshmemrs_free(rt, memory));
+    CHECK(nvshmemrs_free(rt, memory));
     if (!wanted && me == 0) printf("left out: the drivers have no address in common\n");
     return (void *)wanted;
 }
 
 int main(void) {
     nvshmemrs_init_attr_t attr;
-    OK(nvshmemrs_init_attr_default(&attr));
+    CHECK(nvshmemrs_init_attr_default(&attr));
     attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
     attr.heap_bytes = 16 << 20;
     nvshmemrs_runtime_t rt;
-    OK(nvshmemrs_init(&attr, &rt));
+    CHECK(nvshmemrs_init(&attr, &rt));
     int me, n, devices;
-    OK(nvshmemrs_my_pe(rt, &me));
-    OK(nvshmemrs_n_pes(rt, &n));
+    CHECK(nvshmemrs_my_pe(rt, &me));
+    CHECK(nvshmemrs_n_pes(rt, &n));
     CUDA(cuDeviceGetCount, (int *), &devices);
     int device = me % devices, right = (me + 1) % n, left = (me + n - 1) % n;
     void *context;
@@ -94,30 +76,30 @@ int main(void) {
     for (int round = 0; round < 3; round++) {
         /* At an address of the library's choice, and at one of the program's. */
         void *preferred = round == 1 ? common_address(rt, me, n) : NULL;
-        OK(nvshmemrs_buffer_register(rt, (void *)buffer, BYTES, preferred, &symmetric));
+        CHECK(nvshmemrs_buffer_register(rt, (void *)buffer, BYTES, preferred, &symmetric));
         EXPECT(preferred == NULL || symmetric == preferred);
         int kind;
-        OK(nvshmemrs_memory_kind(rt, symmetric, &kind));
+        CHECK(nvshmemrs_memory_kind(rt, symmetric, &kind));
         EXPECT(kind == NVSHMEMRS_MEMORY_DEVICE);
         /* Contents and addresses are as they were, and others reach them by any of the addresses. */
         uint64_t mine[2], theirs[2];
         copy(mine, (char *)symmetric + PIECE - 8, 16);
         EXPECT(mine[0] == (PIECE / 8 - 1) * 1000 + (uint64_t)me + (uint64_t)round * 7);
-        OK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
-        OK(nvshmemrs_get(rt, theirs, (char *)buffer + PIECE - 8, 16, right));
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        CHECK(nvshmemrs_get(rt, theirs, (char *)buffer + PIECE - 8, 16, right));
         EXPECT(theirs[1] == PIECE / 8 * 1000 + (uint64_t)right + (uint64_t)round * 7);
-        OK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
         for (size_t i = 0; i < WORDS; i++) words[i] = i * 1000 + (uint64_t)right + (uint64_t)(round + 1) * 7;
-        OK(nvshmemrs_put(rt, symmetric, words, BYTES, right));
-        OK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+        CHECK(nvshmemrs_put(rt, symmetric, words, BYTES, right));
+        CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
         copy(words, (void *)buffer, BYTES);
         for (size_t i = 0; i < WORDS; i++) EXPECT(words[i] == i * 1000 + (uint64_t)me + (uint64_t)(round + 1) * 7);
         again = symmetric;
-        if (round < 2) OK(nvshmemrs_buffer_unregister(rt, symmetric));
+        if (round < 2) CHECK(nvshmemrs_buffer_unregister(rt, symmetric));
         EXPECT(round == 2 || nvshmemrs_put(rt, again, words, 8, left) == NVSHMEMRS_ERROR_NOT_SYMMETRIC);
     }
     /* The last one is left to finalize. */
-    OK(nvshmemrs_finalize(rt));
+    CHECK(nvshmemrs_finalize(rt));
     copy(words, (void *)buffer, 8);
     EXPECT(words[0] == (uint64_t)me + 21);
     CUDA(cuMemUnmap, (uint64_t, size_t), buffer, BYTES);

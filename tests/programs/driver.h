@@ -7,23 +7,6 @@
 #include "check.h"
 
 #include <dlfcn.h>
-#include <string.h>
-
-#define FAIL(...)                               \
-    do {                                        \
-        fprintf(stderr, "line %d: ", __LINE__); \
-        fprintf(stderr, __VA_ARGS__);           \
-        fprintf(stderr, "\n");                  \
-        exit(6);                                \
-    } while (0)
-
-/* The call must return this status, with these words in its message. */
-#define REFUSED(status, words, call)                                                                  \
-    do {                                                                                              \
-        int32_t status_ = (call);                                                                     \
-        if (status_ != (status) || !strstr(nvshmemrs_last_error(), (words)))                          \
-            FAIL("%s: status %d: %s", #call, (int)status_, status_ ? nvshmemrs_last_error() : "success"); \
-    } while (0)
 
 #define CUDA(name, types, ...)                                      \
     do {                                                            \

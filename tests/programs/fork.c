@@ -2,7 +2,6 @@
 
 #include "check.h"
 
-#include <string.h>
 #include <sys/wait.h>
 
 static int failures;
@@ -15,7 +14,7 @@ static void refused(int32_t status, const char *call)
     }
 }
 
-#define REFUSED(call) refused((call), #call)
+#define FORKED(call) refused((call), #call)
 
 static void misbehave(nvshmemrs_runtime_t runtime, double *data, uint64_t *signal)
 {
@@ -25,38 +24,38 @@ static void misbehave(nvshmemrs_runtime_t runtime, double *data, uint64_t *signa
     uint32_t half;
     int32_t number;
     nvshmemrs_heap_stats_t stats;
-    REFUSED(nvshmemrs_put(runtime, data, local, sizeof local, 0));
-    REFUSED(nvshmemrs_get(runtime, local, data, sizeof local, 0));
-    REFUSED(nvshmemrs_put_nbi(runtime, data, local, sizeof local, 0));
-    REFUSED(nvshmemrs_get_nbi(runtime, local, data, sizeof local, 0));
-    REFUSED(nvshmemrs_p8(runtime, data, 1, 0));
-    REFUSED(nvshmemrs_p64(runtime, data, 1, 0));
-    REFUSED(nvshmemrs_g64(runtime, data, 0, &word));
-    REFUSED(nvshmemrs_atomic_fetch_add64(runtime, signal, 1, 0, &word));
-    REFUSED(nvshmemrs_atomic_compare_swap32(runtime, (uint32_t *)signal, 0, 1, 0, &half));
-    REFUSED(nvshmemrs_put_signal(runtime, data, local, sizeof local, signal, 1, NVSHMEMRS_SIGNAL_SET, 0));
-    REFUSED(nvshmemrs_signal_op(runtime, signal, 1, NVSHMEMRS_SIGNAL_SET, 0));
-    REFUSED(nvshmemrs_signal_wait(runtime, signal, NVSHMEMRS_CMP_NE, 0, NULL));
-    REFUSED(nvshmemrs_signal_fetch(runtime, signal, &word));
-    REFUSED(nvshmemrs_fence(runtime));
-    REFUSED(nvshmemrs_quiet(runtime));
-    REFUSED(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
-    REFUSED(nvshmemrs_sync(runtime, NVSHMEMRS_TEAM_WORLD));
-    REFUSED(nvshmemrs_broadcast(runtime, NVSHMEMRS_TEAM_WORLD, data, data, sizeof local, 0));
-    REFUSED(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, data, data, 1, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM));
-    REFUSED(nvshmemrs_malloc(runtime, 64, &memory));
-    REFUSED(nvshmemrs_calloc(runtime, 1, 64, &memory));
-    REFUSED(nvshmemrs_align(runtime, 4096, 64, &memory));
-    REFUSED(nvshmemrs_free(runtime, data));
-    REFUSED(nvshmemrs_release(runtime, data));
-    REFUSED(nvshmemrs_heap_stats(runtime, &stats));
-    REFUSED(nvshmemrs_ptr(runtime, data, 0, &memory));
-    REFUSED(nvshmemrs_is_symmetric(runtime, data, 8, &number));
-    REFUSED(nvshmemrs_team_my_pe(runtime, NVSHMEMRS_TEAM_WORLD, &number));
-    REFUSED(nvshmemrs_my_pe(runtime, &number));
-    REFUSED(nvshmemrs_n_pes(runtime, &number));
-    REFUSED(nvshmemrs_runtime_check(runtime));
-    REFUSED(nvshmemrs_finalize(runtime));
+    FORKED(nvshmemrs_put(runtime, data, local, sizeof local, 0));
+    FORKED(nvshmemrs_get(runtime, local, data, sizeof local, 0));
+    FORKED(nvshmemrs_put_nbi(runtime, data, local, sizeof local, 0));
+    FORKED(nvshmemrs_get_nbi(runtime, local, data, sizeof local, 0));
+    FORKED(nvshmemrs_p8(runtime, data, 1, 0));
+    FORKED(nvshmemrs_p64(runtime, data, 1, 0));
+    FORKED(nvshmemrs_g64(runtime, data, 0, &word));
+    FORKED(nvshmemrs_atomic_fetch_add64(runtime, signal, 1, 0, &word));
+    FORKED(nvshmemrs_atomic_compare_swap32(runtime, (uint32_t *)signal, 0, 1, 0, &half));
+    FORKED(nvshmemrs_put_signal(runtime, data, local, sizeof local, signal, 1, NVSHMEMRS_SIGNAL_SET, 0));
+    FORKED(nvshmemrs_signal_op(runtime, signal, 1, NVSHMEMRS_SIGNAL_SET, 0));
+    FORKED(nvshmemrs_signal_wait(runtime, signal, NVSHMEMRS_CMP_NE, 0, NULL));
+    FORKED(nvshmemrs_signal_fetch(runtime, signal, &word));
+    FORKED(nvshmemrs_fence(runtime));
+    FORKED(nvshmemrs_quiet(runtime));
+    FORKED(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
+    FORKED(nvshmemrs_sync(runtime, NVSHMEMRS_TEAM_WORLD));
+    FORKED(nvshmemrs_broadcast(runtime, NVSHMEMRS_TEAM_WORLD, data, data, sizeof local, 0));
+    FORKED(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, data, data, 1, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM));
+    FORKED(nvshmemrs_malloc(runtime, 64, &memory));
+    FORKED(nvshmemrs_calloc(runtime, 1, 64, &memory));
+    FORKED(nvshmemrs_align(runtime, 4096, 64, &memory));
+    FORKED(nvshmemrs_free(runtime, data));
+    FORKED(nvshmemrs_release(runtime, data));
+    FORKED(nvshmemrs_heap_stats(runtime, &stats));
+    FORKED(nvshmemrs_ptr(runtime, data, 0, &memory));
+    FORKED(nvshmemrs_is_symmetric(runtime, data, 8, &number));
+    FORKED(nvshmemrs_team_my_pe(runtime, NVSHMEMRS_TEAM_WORLD, &number));
+    FORKED(nvshmemrs_my_pe(runtime, &number));
+    FORKED(nvshmemrs_n_pes(runtime, &number));
+    FORKED(nvshmemrs_runtime_check(runtime));
+    FORKED(nvshmemrs_finalize(runtime));
 }
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@
 
 enum { POOL = 16, CANARIES = 4, CANARY_BYTES = 4096, KEPT = 4, TEAMS = 8, STALE = 64, LARGEST = 65536 };
 
-#define FAIL(...) (fprintf(stderr, "PE %d, call %ld (%s), seed %llu: ", (int)me, call_number, call_name, \
+#define WRONG(...) (fprintf(stderr, "PE %d, call %ld (%s), seed %llu: ", (int)me, call_number, call_name, \
                            (unsigned long long)first_seed),                                               \
                    fprintf(stderr, __VA_ARGS__), fprintf(stderr, "\n"), exit(1))
 
@@ -283,7 +283,7 @@ static void check_output(int which, size_t bytes, int written)
 {
     for (size_t i = written ? bytes : 0; i < sizeof outputs[which]; i++)
         if (outputs[which][i] != 0xa5)
-            FAIL("output %d was written at byte %zu (%zu bytes long, call %s)", which, i, bytes,
+            WRONG("output %d was written at byte %zu (%zu bytes long, call %s)", which, i, bytes,
                  written ? "succeeded" : "failed");
 }
 
@@ -308,7 +308,7 @@ static int32_t check_status(int32_t status)
     case NVSHMEMRS_ERROR_PEER_ARGUMENT:
         return status;
     default:
-        FAIL("status %d: %s", (int)status, nvshmemrs_last_error());
+        WRONG("status %d: %s", (int)status, nvshmemrs_last_error());
     }
     return status;
 }
@@ -344,7 +344,7 @@ static void check_canaries(void)
     for (int i = 0; i < CANARIES; i++)
         for (int byte = 0; byte < CANARY_BYTES; byte++)
             if (canaries[i][byte] != 1)
-                FAIL("canary %d was written at byte %d: %d", i, byte, canaries[i][byte]);
+                WRONG("canary %d was written at byte %d: %d", i, byte, canaries[i][byte]);
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_NODE));
 }
 
@@ -355,7 +355,7 @@ static void vote(int32_t status)
     votes[1] = -votes[0];
     CHECK(nvshmemrs_reduce(rt, NVSHMEMRS_TEAM_NODE, votes + 2, votes, 2, NVSHMEMRS_DTYPE_INT32, NVSHMEMRS_OP_MIN));
     if (votes[2] != -votes[3])
-        FAIL("some members succeed and some fail; here: status %d: %s", (int)status,
+        WRONG("some members succeed and some fail; here: status %d: %s", (int)status,
              status ? nvshmemrs_last_error() : "success");
 }
 
@@ -445,7 +445,7 @@ static int hostile(entry_t *entries, size_t count, int argc, char **argv)
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     memcpy(&sent, votes, sizeof sent);
     if (sent != 1000 + (uint64_t)((me + n_pes - 1) % n_pes))
-        FAIL("the neighbour's word did not arrive");
+        WRONG("the neighbour's word did not arrive");
     end_all();
     CHECK(nvshmemrs_finalize(rt));
     for (size_t i = 0; i < count && me == 0; i++)

@@ -523,7 +523,7 @@ static int32_t special_buffer_register(void)
     if (buffers[which] == NULL) {
         buffers[which] = mmap(NULL, LARGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (buffers[which] == MAP_FAILED)
-            FAIL("mmap");
+            WRONG("mmap");
     }
     buffer = buffers[which];
     if (percent(25))
@@ -566,19 +566,19 @@ static int32_t special_static_data_register(void)
 static int32_t special_plain(void)
 {
     if (nvshmemrs_abi_version() != NVSHMEMRS_ABI_VERSION || nvshmemrs_api_hash() != NVSHMEMRS_API_HASH)
-        FAIL("another ABI");
+        WRONG("another ABI");
     if (nvshmemrs_name() == NULL || nvshmemrs_last_error() == NULL)
-        FAIL("a text is NULL");
+        WRONG("a text is NULL");
     if (nvshmemrs_last_error_in((int32_t)((uint32_t)pick_number(0, 10) - 3)) == NULL)
-        FAIL("no text of an error in a language");
+        WRONG("no text of an error in a language");
     if (nvshmemrs_place_string(pick_local()) == NULL)
-        FAIL("a place has no text");
+        WRONG("a place has no text");
     if (nvshmemrs_status_string(pick_number(0, 100)) == NULL)
-        FAIL("a status has no text");
+        WRONG("a status has no text");
     if (nvshmemrs_thread_support() != NVSHMEMRS_THREAD_MULTIPLE)
-        FAIL("threads");
+        WRONG("threads");
     if (nvshmemrs_pool_alloc(pick_size(), pick_pe(), pick_local()) != NULL)
-        FAIL("memory of a GPU");
+        WRONG("memory of a GPU");
     return NVSHMEMRS_SUCCESS;
 }
 

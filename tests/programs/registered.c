@@ -11,18 +11,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#define EXPECT(condition)                                                        \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);              \
-            exit(6);                                                             \
-        }                                                                        \
-    } while (0)
 
 enum { PAGE = 4096, PAGES = 48, BYTES = PAGES * PAGE, WORDS = BYTES / 8, WRITERS = 2, ROUNDS = 25 };
 

@@ -6,27 +6,11 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 
 static nvshmemrs_runtime_t rt;
 static int32_t me, n_pes;
 
 enum { COUNT = 4 };
-
-#define FAIL(...)                               \
-    do {                                        \
-        fprintf(stderr, "line %d: ", __LINE__); \
-        fprintf(stderr, __VA_ARGS__);           \
-        fprintf(stderr, "\n");                  \
-        exit(6);                                \
-    } while (0)
-
-#define REFUSED(status, call)                                                              \
-    do {                                                                                   \
-        int32_t status_ = (call);                                                          \
-        if (status_ != (status))                                                           \
-            FAIL("%s: status %d: %s", #call, (int)status_, nvshmemrs_last_error());        \
-    } while (0)
 
 /* `a cmp b`, written out. */
 #define HOLDS(cmp, a, b)                             \
@@ -227,11 +211,11 @@ static void queued(void)
     }
     /* The errors of these are returned at once. */
     int64_t one = 1;
-    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, ge, &one, 99));
-    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, 77, &one, type));
-    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, ge, NULL, type));
-    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until_all(stream, ivars, COUNT, NULL, ge, NULL, type));
-    REFUSED(NVSHMEMRS_ERROR_OUT_OF_BOUNDS,
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "`dtype`", nvshmemrs_wait_until(stream, ivars, ge, &one, 99));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "`cmp`", nvshmemrs_wait_until(stream, ivars, 77, &one, type));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "`value`", nvshmemrs_wait_until(stream, ivars, ge, NULL, type));
+    REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "`value`", nvshmemrs_wait_until_all(stream, ivars, COUNT, NULL, ge, NULL, type));
+    REFUSED(NVSHMEMRS_ERROR_OUT_OF_BOUNDS, "`ivars`",
             nvshmemrs_wait_until_all_vector(stream, ivars, SIZE_MAX, NULL, ge, &one, type));
     CHECK(nvshmemrs_stream_synchronize(stream));
     CHECK(nvshmemrs_stream_free(stream));

@@ -53,6 +53,7 @@ pub fn ptx(text: &str, architecture: &str, options: &[&str]) -> String {
     let library = nvrtc_library();
     let version = fs::metadata(&library).expect("NVRTC is there").len();
     let folders = ["include", "tests/programs/device"].map(|folder| workspace().join(folder));
+    let parts = workspace().join("include/nvshmemrs_device");
     let call = Location::caller();
     let file = Path::new(call.file()).file_stem().unwrap_or_default();
     let name = format!("{}-{}-{architecture}.ptx", file.display(), call.line());
@@ -70,7 +71,10 @@ pub fn ptx(text: &str, architecture: &str, options: &[&str]) -> String {
         );
         run(command.args(options), SLOW).assert_success();
         // NVRTC does not say which headers it has read.
-        let headers = folders.iter().flat_map(|folder| files(folder));
+        let headers = folders
+            .iter()
+            .chain([&parts])
+            .flat_map(|folder| files(folder));
         headers.collect()
     });
     fs::read_to_string(&result).expect("the PTX")

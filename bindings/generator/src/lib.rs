@@ -52,7 +52,7 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         ("bindings/cpp/include/nvshmemrs/typed.hpp", emit::typed::emit(&api)),
         ("bindings/julia/src/ffi.jl", emit::julia::emit(&api)),
         ("tests/programs/device/lists.hpp", emit::device_lists::emit()),
-        ("include/nvshmemrs_device.cuh", emit::device_names::emit(root)),
+        ("include/nvshmemrs_device/names.cuh", Ok(emit::device_names::emit())),
         ("include/shmem.h", emit::names::header(&api)),
         ("include/pshmem.h", emit::names::profiling()),
         ("bindings/openshmem/src/names.c", emit::names::functions()),

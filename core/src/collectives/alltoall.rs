@@ -26,13 +26,8 @@ impl Runtime {
         source: impl Into<CollectiveBuffer>,
         bytes: usize,
     ) -> Result<()> {
-        self.moves(
-            &ALLTOALL,
-            team,
-            (dest.into(), source.into()),
-            |_| Ok(bytes),
-            0,
-        )
+        let buffers = (dest.into(), source.into());
+        self.moves(&ALLTOALL, team, buffers, |_| Ok(bytes), 0)
     }
 
     /// [`alltoall`](Runtime::alltoall) of arrays, of equal length, a multiple of the members.
@@ -131,10 +126,8 @@ impl Runtime {
             let pe = collective.pe(member);
             for _ in 0..count {
                 let bytes = element_bytes as u64;
-                inner
-                    .transport
-                    .internal()
-                    .copy(inner.my_pe, at, pe, from, bytes);
+                let transport = inner.transport.internal();
+                transport.copy(inner.my_pe, at, pe, from, bytes);
                 at = at.wrapping_add(dest_step);
                 from = from.wrapping_add(source_step);
             }

@@ -11,24 +11,16 @@ impl Runtime {
     #[track_caller]
     pub fn barrier(&self, team: Team) -> Result<()> {
         let collective = self.inner.enter(team, Operation::Barrier)?;
-        let completed = self
-            .inner
-            .transport
-            .quiet_before_release(self.submission, Operation::Barrier);
+        let issued = (self.inner.transport).issue(self.submission, Operation::Barrier);
+        let completed = issued.quiet_before_release();
         if let Err(error) = completed {
             return collective.refuse(self.submission, Operation::Barrier, error);
         }
-        if let Some(done) = collective.offload(
-            self.submission,
-            Operation::Barrier,
-            [0; ARGS],
-            Task::default,
-        ) {
+        let (submission, operation) = (self.submission, Operation::Barrier);
+        if let Some(done) = collective.offload(submission, operation, [0; ARGS], Task::default) {
             return done;
         }
-        collective
-            .join(Operation::Barrier, [0; ARGS], &[])
-            .map(|_| ())
+        collective.join(operation, [0; ARGS], &[]).map(|_| ())
     }
 
     /// [`barrier`](Runtime::barrier) over all PEs.
@@ -43,11 +35,10 @@ impl Runtime {
     #[track_caller]
     pub fn sync(&self, team: Team) -> Result<()> {
         let collective = self.inner.enter(team, Operation::Sync)?;
-        if let Some(done) =
-            collective.offload(self.submission, Operation::Sync, [0; ARGS], Task::default)
-        {
+        let (submission, operation) = (self.submission, Operation::Sync);
+        if let Some(done) = collective.offload(submission, operation, [0; ARGS], Task::default) {
             return done;
         }
-        collective.join(Operation::Sync, [0; ARGS], &[]).map(|_| ())
+        collective.join(operation, [0; ARGS], &[]).map(|_| ())
     }
 }

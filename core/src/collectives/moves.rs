@@ -374,13 +374,8 @@ impl Runtime {
         source: impl Into<CollectiveBuffer>,
         bytes: usize,
     ) -> Result<()> {
-        self.moves(
-            &FCOLLECT,
-            team,
-            (dest.into(), source.into()),
-            |_| Ok(bytes),
-            0,
-        )
+        let buffers = (dest.into(), source.into());
+        self.moves(&FCOLLECT, team, buffers, |_| Ok(bytes), 0)
     }
 
     /// [`fcollect`](Runtime::fcollect) of arrays: `dest` is as long as all sources together.

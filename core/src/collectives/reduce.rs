@@ -15,7 +15,7 @@ use crate::op::Op;
 use crate::runtime::Inner;
 use crate::symmetric::SymSlice;
 
-use crate::operation::{ARGS, Operation};
+use crate::operation::{ARGS, IN_PLACE, Operation};
 use crate::team::Groups;
 use crate::transport::{GetRequest, Submission, Task};
 use crate::{Error, Pe, Result, Runtime, Team};
@@ -33,18 +33,14 @@ pub(super) struct Reduction {
 
 /// The kernel for a type and an operation, by their numbers, and the operation.
 #[inline]
-pub(super) fn check_kernel(dtype: i32, op: i32) -> Result<(&'static Kernel, Op)> {
+fn check_kernel(dtype: i32, op: i32) -> Result<(&'static Kernel, Op)> {
     let op = Op::from_number(op)?;
     Ok((kernel(Dtype::from_number(dtype)?, op)?, op))
 }
 
 /// Checks that elements are aligned to their type.
 #[inline]
-pub(super) fn check_aligned(
-    argument: &'static str,
-    range: SymRange,
-    kernel: &Kernel,
-) -> Result<()> {
+fn check_aligned(argument: &'static str, range: SymRange, kernel: &Kernel) -> Result<()> {
     // A power of two.
     if range.offset() & (kernel.dtype.alignment() as u64 - 1) == 0 {
         return Ok(());
@@ -66,28 +62,38 @@ fn not_aligned(argument: &'static str, range: SymRange, dtype: Dtype) -> Error {
 }
 
 impl Reduction {
-    /// Checks a reduction whose buffers have the same length: they are the same or do not overlap.
+    /// Checks a reduction. `source` is as long as `dest`; if the reduction `scatters`, it has such a part for each member. Also returns whether
+    /// the reduction is in place: `dest` is `source`, or this member's part of it. Else the two do not overlap.
     #[inline]
-    pub(super) fn check(
+    fn check(
         collective: &CollectiveCall<'_>,
         submission: Submission,
+        scatters: bool,
         (dest, source): (CollectiveBuffer, CollectiveBuffer),
         (count, dtype, op): (usize, i32, i32),
-    ) -> Result<Reduction> {
+    ) -> Result<(Reduction, bool)> {
         let (kernel, op) = check_kernel(dtype, op)?;
         let bytes = times("count", count, kernel.size)?;
+        let (total, own) = match scatters {
+            true => {
+                let total = times("count", count, kernel.size * collective.n_pes() as usize)?;
+                (total, collective.my_pe() as u64 * bytes)
+            }
+            false => (bytes, 0),
+        };
         let dest = collective.resolve(submission, dest, "dest", bytes)?;
-        let source = collective.resolve(submission, source, "source", bytes)?;
+        let source = collective.resolve(submission, source, "source", total)?;
         check_aligned("dest", dest, kernel)?;
         check_aligned("source", source, kernel)?;
-        check_overlap(dest, source, Some(source.offset()))?;
-        Ok(Reduction {
+        let in_place = check_overlap(dest, source, Some(source.offset() + own))?;
+        let reduction = Reduction {
             kernel,
             op,
             count,
             dest,
             source,
-        })
+        };
+        Ok((reduction, in_place))
     }
 }
 
@@ -100,11 +106,8 @@ impl Kernel {
     /// Loads `count` elements at byte `at` of `pe` into the accumulator.
     pub(super) fn load(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         if self.widen.is_none() {
-            let dest = bytes_of_mut(work.acc, count * self.size);
-            inner
-                .transport
-                .internal()
-                .get(pe, at, LocalDest::from(dest));
+            let dest = LocalDest::from(bytes_of_mut(work.acc, count * self.size));
+            inner.transport.internal().get(pe, at, dest);
         } else {
             self.fetch(inner, pe, at, work, count);
             self.start(work, count);
@@ -125,11 +128,8 @@ impl Kernel {
 
     /// Fetches `count` elements at byte `at` of `pe`.
     pub(super) fn fetch(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
-        let dest = bytes_of_mut(work.next, count * self.size);
-        inner
-            .transport
-            .internal()
-            .get(pe, at, LocalDest::from(dest));
+        let dest = LocalDest::from(bytes_of_mut(work.next, count * self.size));
+        inner.transport.internal().get(pe, at, dest);
     }
 
     /// Writes the accumulator's `count` elements to byte `at` of each of `pes`.
@@ -149,11 +149,9 @@ impl Kernel {
                 bytes_of(work.out, count * self.size)
             }
         };
+        let transport = inner.transport.internal();
         for pe in pes {
-            inner
-                .transport
-                .internal()
-                .put(pe, at, LocalSource::from(result));
+            transport.put(pe, at, LocalSource::from(result));
         }
     }
 
@@ -197,18 +195,17 @@ impl Runtime {
     ) -> Result<()> {
         let buffers = (dest.into(), source.into());
         let combine = |reduction: &Reduction, collective: &CollectiveCall<'_>, args| {
-            let inner = collective.inner;
             if reduction.is_small() {
-                reduction.small(inner, collective, args)
+                reduction.small(collective, args)
             } else {
-                reduction.large(inner, collective, args)
+                reduction.large(collective, args)
             }
         };
         let arguments = (count, dtype, op);
         self.reduction(Operation::Reduce, team, buffers, arguments, combine)
     }
 
-    /// A collective that combines as many elements as `dest` has, after its arguments are checked.
+    /// A collective that combines elements: `combine` runs once its arguments are checked.
     #[inline(always)]
     #[track_caller]
     pub(super) fn reduction(
@@ -222,12 +219,18 @@ impl Runtime {
         let inner = &*self.inner;
         let collective = inner.enter(team, operation)?;
         let (count, dtype, op) = arguments;
-        let checked = Reduction::check(&collective, self.submission, buffers, arguments);
-        let reduction = match checked {
-            Ok(reduction) => reduction,
+        let scatters = operation == Operation::Reducescatter;
+        let checked = Reduction::check(&collective, self.submission, scatters, buffers, arguments);
+        let (reduction, in_place) = match checked {
+            Ok(checked) => checked,
             Err(error) => return collective.refuse(self.submission, operation, error),
         };
-        let (to, from) = (reduction.dest.offset(), reduction.source.offset());
+        // Each member has its own part of the common `source`.
+        let to = match scatters && in_place {
+            true => IN_PLACE,
+            false => reduction.dest.offset(),
+        };
+        let from = reduction.source.offset();
         let args = [count as u64, dtype as u64, op as u64, to, from];
         let task = || reduction.task();
         if let Some(done) = collective.offload(self.submission, operation, args, task) {
@@ -262,7 +265,7 @@ impl Reduction {
 
     /// The task for a transport that runs reductions itself.
     #[cold]
-    pub(super) fn task(&self) -> Task {
+    fn task(&self) -> Task {
         Task {
             dest: self.dest.offset(),
             source: self.source.offset(),
@@ -274,13 +277,8 @@ impl Reduction {
 
     /// The sources are payloads of the meeting, and every member combines them all.
     #[inline]
-    fn small(
-        &self,
-        inner: &Inner,
-        collective: &CollectiveCall<'_>,
-        args: [u64; ARGS],
-    ) -> Result<()> {
-        let (kernel, count) = (self.kernel, self.count);
+    fn small(&self, collective: &CollectiveCall<'_>, args: [u64; ARGS]) -> Result<()> {
+        let (inner, kernel, count) = (collective.inner, self.kernel, self.count);
         with_work(kernel.words(count), |work| {
             let words = &mut work.next[..(self.source.bytes() as usize).div_ceil(8)];
             inner.load_words(self.source, words);
@@ -295,28 +293,18 @@ impl Reduction {
     /// Member m combines the m-th part of all sources, and all get it. In place this is safe because only member m accesses part m of any
     /// member's buffers until all have combined theirs.
     #[inline(never)]
-    fn large(
-        &self,
-        inner: &Inner,
-        collective: &CollectiveCall<'_>,
-        args: [u64; ARGS],
-    ) -> Result<()> {
+    fn large(&self, collective: &CollectiveCall<'_>, args: [u64; ARGS]) -> Result<()> {
         collective.join(Operation::Reduce, args, &[])?;
         if let Some(levels) = collective.levels() {
             self.over_hosts(collective, &levels)?;
         } else {
+            let (kernel, from) = (self.kernel, self.source.offset());
             let own = self.part(collective.n_pes() as usize, collective.my_pe() as usize);
-            fold_all(
-                collective,
-                self.kernel,
-                self.source.offset(),
-                own,
-                |work, at, count| {
-                    let to = self.dest.offset() + at * self.kernel.size as u64;
-                    let all = (0..collective.n_pes()).map(|member| collective.pe(member));
-                    self.kernel.store(inner, all, to, work, count);
-                },
-            );
+            fold_all(collective, kernel, from, own, |work, at, count| {
+                let to = self.dest.offset() + at * kernel.size as u64;
+                let all = (0..collective.n_pes()).map(|member| collective.pe(member));
+                kernel.store(collective.inner, all, to, work, count);
+            });
         }
         collective.meet_again(Operation::Reduce)
     }
@@ -383,8 +371,12 @@ impl Reduction {
     }
 
     /// One of so many parts of the elements.
-    fn part(&self, parts: usize, number: usize) -> Range<usize> {
-        part_of(self.count, self.kernel, parts, number)
+    pub(super) fn part(&self, parts: usize, number: usize) -> Range<usize> {
+        // Whole cache lines, so that members do not write into each other's.
+        let line = 64 / self.kernel.size;
+        let each = self.count.div_ceil(parts).next_multiple_of(line.max(1));
+        let start = each.saturating_mul(number).min(self.count);
+        start..(start + each).min(self.count)
     }
 }
 
@@ -476,15 +468,6 @@ fn fold_over(
             done(work, at, count);
         });
     }
-}
-
-/// One of so many parts of `count` elements.
-pub(super) fn part_of(count: usize, kernel: &Kernel, parts: usize, number: usize) -> Range<usize> {
-    // Whole cache lines, so that members do not write into each other's.
-    let line = 64 / kernel.size;
-    let each = count.div_ceil(parts).next_multiple_of(line.max(1));
-    let start = each.saturating_mul(number).min(count);
-    start..(start + each).min(count)
 }
 
 /// Calls `body` for elements in pieces that fit the buffers: with the first element and the number of each.

@@ -1,14 +1,13 @@
 //! Inclusive and exclusive scan: member i gets the reduction over the members up to i, or before i.
 
 use super::fold::Kernel;
-use super::reduce::{Reduction, part_of, pieces};
+use super::reduce::{Reduction, pieces};
 use super::{CollectiveBuffer, CollectiveCall, Work, with_work};
 use crate::dtype::Element;
 use crate::op::Op;
+use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
 use crate::symmetric::SymSlice;
-
-use crate::operation::{ARGS, Operation};
 use crate::{Pe, Result, Runtime, Team};
 
 impl Runtime {
@@ -85,31 +84,25 @@ impl Runtime {
         op: i32,
     ) -> Result<()> {
         let arguments = (count, dtype, op);
-        self.reduction(
-            operation,
-            team,
-            buffers,
-            arguments,
-            |reduction, collective, args| {
-                if reduction.is_small() {
-                    scan_small(collective.inner, collective, operation, args, reduction)
-                } else {
-                    scan_large(collective.inner, collective, operation, args, reduction)
-                }
-            },
-        )
+        let combine = |reduction: &Reduction, collective: &CollectiveCall<'_>, args| {
+            if reduction.is_small() {
+                scan_small(collective, operation, args, reduction)
+            } else {
+                scan_large(collective, operation, args, reduction)
+            }
+        };
+        self.reduction(operation, team, buffers, arguments, combine)
     }
 }
 
 /// The sources are payloads of the meeting, and every member combines those that it needs.
 fn scan_small(
-    inner: &Inner,
     collective: &CollectiveCall<'_>,
     operation: Operation,
     args: [u64; ARGS],
     reduction: &Reduction,
 ) -> Result<()> {
-    let (kernel, count) = (reduction.kernel, reduction.count);
+    let (inner, kernel, count) = (collective.inner, reduction.kernel, reduction.count);
     let before = collective.my_pe() + Pe::from(operation == Operation::Inscan);
     with_work(kernel.words(count), |work| {
         let words = &mut work.next[..(reduction.source.bytes() as usize).div_ceil(8)];
@@ -120,14 +113,8 @@ fn scan_small(
         } else {
             kernel.fold_payloads(collective, epoch, before, 0, work, count);
         }
-        write(
-            inner,
-            kernel,
-            work,
-            inner.my_pe,
-            reduction.dest.offset(),
-            count,
-        );
+        let to = reduction.dest.offset();
+        write(inner, kernel, work, inner.my_pe, to, count);
         Ok(())
     })
 }
@@ -135,26 +122,18 @@ fn scan_small(
 /// Each member folds one part of the elements over all members, and writes every member's result of that part. In place this is
 /// safe because no other member accesses that part of any buffer, and a source is read before it is overwritten.
 fn scan_large(
-    inner: &Inner,
     collective: &CollectiveCall<'_>,
     operation: Operation,
     args: [u64; ARGS],
     reduction: &Reduction,
 ) -> Result<()> {
     collective.join(operation, args, &[])?;
-    let kernel = reduction.kernel;
-    let own = part_of(
-        reduction.count,
-        kernel,
-        collective.n_pes() as usize,
-        collective.my_pe() as usize,
-    );
+    let (inner, kernel) = (collective.inner, reduction.kernel);
+    let own = reduction.part(collective.n_pes() as usize, collective.my_pe() as usize);
     pieces(own, kernel, |work, at, count| {
         let bytes = at * kernel.size as u64;
-        let (to, from) = (
-            reduction.dest.offset() + bytes,
-            reduction.source.offset() + bytes,
-        );
+        let to = reduction.dest.offset() + bytes;
+        let from = reduction.source.offset() + bytes;
         for member in 0..collective.n_pes() {
             let pe = collective.pe(member);
             kernel.fetch(inner, pe, from, work, count);

@@ -8,7 +8,6 @@ use crate::job::{doorbell, liveness};
 use crate::operation::Operation;
 use crate::runtime::{ENDED, Inner, LEFT};
 use crate::sites::inside::write;
-use crate::transport::Submission;
 use crate::{Error, Result, Runtime};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::{Duration, Instant};
@@ -32,9 +31,7 @@ impl Inner {
                 let _ = thread.join();
             }
         }
-        let completed = self
-            .transport
-            .quiet_before_release(Submission::Blocking, Operation::Finalize);
+        let completed = self.complete_earlier(Operation::Finalize);
         let report = self.publish_unfreed();
         // Before the others learn of it: the record has begun when they return.
         let span = self.span_of_job(Operation::Finalize);

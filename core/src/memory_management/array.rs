@@ -108,10 +108,8 @@ impl<T: Pod> SymArray<T> {
     pub fn read(&self, start: usize, dest: &mut [T]) -> Result<()> {
         let range = self.slice(start..start.saturating_add(dest.len()))?.range();
         self.runtime.ready()?;
-        let (me, dest) = (self.runtime.my_pe, LocalDest::from(dest));
-        self.runtime
-            .transport
-            .read(Submission::Blocking, me, range, dest, Operation::Read)
+        let issued = (self.runtime.transport).issue(Submission::Blocking, Operation::Read);
+        issued.read(self.runtime.my_pe, range, LocalDest::from(dest))
     }
 
     /// Copies `source` to the elements from `start` on of this PE's copy.
@@ -121,10 +119,8 @@ impl<T: Pod> SymArray<T> {
             .slice(start..start.saturating_add(source.len()))?
             .range();
         self.runtime.ready()?;
-        let (me, source) = (self.runtime.my_pe, LocalSource::from(source));
-        self.runtime
-            .transport
-            .write(Submission::Blocking, me, range, source, Operation::Write)
+        let issued = (self.runtime.transport).issue(Submission::Blocking, Operation::Write);
+        issued.write(self.runtime.my_pe, range, LocalSource::from(source))
     }
 
     /// All elements of this PE's copy.

@@ -24,7 +24,6 @@ use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
-use crate::transport::Submission;
 use crate::{Error, Pe, Result, Runtime};
 
 /// The ledger's entry of a successful request: the operation, and the bytes.
@@ -69,9 +68,7 @@ impl Inner {
     #[track_caller]
     fn allocate(&self, called: Operation, request: Result<Request>) -> Result<Option<u64>> {
         let collective = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
-        let completed = self
-            .transport
-            .quiet_before_release(Submission::Blocking, called);
+        let completed = self.complete_earlier(called);
         self.allocate_in(&collective, completed.and(request))
     }
 
@@ -237,9 +234,7 @@ impl Inner {
         if let Some(block) = &block {
             self.observe_freed(&collective, block.offset, block.bytes);
         }
-        let completed = self
-            .transport
-            .quiet_before_release(Submission::Blocking, Operation::Free);
+        let completed = self.complete_earlier(Operation::Free);
         call.error = call.error.or(completed.err());
         let met = collective.meet(call, &[]);
         if let Some(block) = block {

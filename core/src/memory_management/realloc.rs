@@ -6,7 +6,6 @@ use crate::collectives::{CollectiveCall, MemberCall};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::Submission;
 use crate::{Result, Runtime, Team};
 
 impl Inner {
@@ -26,9 +25,7 @@ impl Inner {
             let kept = block.bytes.min(bytes as u64);
             self.observe_freed(&collective, block.offset + kept, block.bytes - kept);
         }
-        let completed = self
-            .transport
-            .quiet_before_release(Submission::Blocking, Operation::Realloc);
+        let completed = self.complete_earlier(Operation::Realloc);
         call.error = call.error.or(completed.err());
         let met = collective.meet(call, &[]);
         if block.is_some() {

@@ -11,7 +11,6 @@ use crate::heap::registered::Buffer;
 use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::Submission;
 use crate::{Error, Result, Runtime, Team};
 
 impl Inner {
@@ -45,9 +44,7 @@ impl Inner {
     fn register(&self, registration: Result<Registration>) -> Result<(u64, u64)> {
         let operation = Operation::BufferRegister;
         let collective = self.enter(Team::WORLD, operation)?;
-        let completed = self
-            .transport
-            .quiet_before_release(Submission::Blocking, operation);
+        let completed = self.complete_earlier(operation);
         let checked = completed.and(registration).and_then(|registration| {
             self.check_registration(&registration)?;
             Ok(registration)
@@ -129,9 +126,7 @@ impl Inner {
         if let Err(error) = self.transport.memory().check_give_back() {
             return collective.fail(operation, args, error);
         }
-        let completed = self
-            .transport
-            .quiet_before_release(Submission::Blocking, operation);
+        let completed = self.complete_earlier(operation);
         let call = MemberCall {
             operation,
             args,

@@ -8,7 +8,6 @@ use crate::debug::Level;
 use crate::job::executable::{Module, Variables, module_of};
 use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
-use crate::transport::Submission;
 use crate::{Error, Result, Runtime, Team};
 
 impl Inner {
@@ -16,9 +15,7 @@ impl Inner {
     fn register_static_data(&self) -> Result<()> {
         let operation = Operation::StaticDataRegister;
         let collective = self.enter(Team::WORLD, operation)?;
-        let completed = self
-            .transport
-            .quiet_before_release(Submission::Blocking, operation);
+        let completed = self.complete_earlier(operation);
         let found = completed.and_then(|()| match self.heap.ranges.variables() {
             None => Variables::find(),
             Some(_) => Err(Error::NotSupported(

@@ -36,7 +36,7 @@ use crate::team::{Grouped, Teams};
 use crate::track::{Ledger, Resource};
 use crate::transport::trace::Trace;
 use crate::transport::traffic::Traffic;
-use crate::transport::{Context, Issuer, Route, Submission};
+use crate::transport::{Context, Issued, Issuer, Route, Submission};
 use crate::words::numbered;
 use crate::{Error, Pe, Result, board};
 use std::any::Any;
@@ -302,11 +302,12 @@ impl Runtime {
     }
 
     #[inline(always)]
-    pub(crate) fn issuer(&self) -> Issuer {
-        Issuer {
+    pub(crate) fn issue(&self, called: Operation) -> Issued<'_> {
+        let issuer = Issuer {
             submission: self.submission,
             context: self.context,
-        }
+        };
+        self.inner.transport.issue(issuer, called)
     }
 
     /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.2.

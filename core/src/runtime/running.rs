@@ -3,8 +3,16 @@
 use super::Inner;
 use crate::Result;
 use crate::operation::Operation;
+use crate::transport::Submission;
 
 impl Inner {
+    /// Completes this PE's earlier operations, before a collective that lets members rely on that.
+    #[track_caller]
+    pub(crate) fn complete_earlier(&self, called: Operation) -> Result<()> {
+        let issued = self.transport.issue(Submission::Blocking, called);
+        issued.quiet_before_release()
+    }
+
     /// An error if this PE's operations on streams may have ended early, or will never complete: operations that wait for others there
     /// end when a PE is gone, when an operation has failed, and when a member cannot take part in a collective.
     pub(crate) fn check_running(&self, operation: Operation) -> Result<()> {

@@ -25,7 +25,7 @@ pub use nvshmemrs_cuda::streams::CudaStreamRef;
 pub(crate) use nvshmemrs_net as net;
 pub use nvshmemrs_transport::DeviceState;
 pub(crate) use nvshmemrs_transport::*;
-pub(crate) use route::{Internal, Route};
+pub(crate) use route::{Internal, Issued, Route};
 
 use crate::{MemoryKind, Pe, Result};
 use cuda::CudaProvider;

@@ -7,9 +7,9 @@
 use super::host::HostTransport;
 use super::net::{Connected, NetTransport};
 use super::{
-    Atomic, Body, Call, Collectives, Found, GetRequest, HostDriven, Issuer, Joined, LocalTransport,
-    Memory, Nbi, Observer, Properties, Reply, Request, Search, SignalUpdate, Streams, Submission,
-    Transport, Width, execute_internal,
+    Atomic, AtomicRequest, Body, Call, Collectives, CopyRequest, Found, GetRequest, HostDriven,
+    Issuer, Joined, LocalTransport, Memory, Nbi, Observer, Properties, PutRequest, Reply, Request,
+    Search, SignalUpdate, Streams, Submission, Transport, Width, execute_internal,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::block::Control;
@@ -177,49 +177,13 @@ impl Route {
         }
     }
 
-    /// A put of a value of at most 16 bytes.
+    /// An operation of the program, as `called` there, to be given its arguments.
     #[inline(always)]
-    #[track_caller]
-    pub(crate) fn put_value<T: Pod>(
-        &self,
-        issuer: Issuer,
-        pe: Pe,
-        dest: u64,
-        value: T,
-        called: Operation,
-    ) -> Result<()> {
-        let on_host = |host: &HostTransport| host.put(pe, dest, LocalSource::from(&[value]));
-        match self {
-            Route::Host(host) => on_host(host),
-            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
-                Ok(host) => on_host(host),
-                Err(other) => return put_value(other, call(issuer, called), pe, dest, value),
-            },
-        }
-        Ok(())
-    }
-
-    /// A get of a value of at most 16 bytes.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn get_value<T: Pod>(
-        &self,
-        issuer: Issuer,
-        pe: Pe,
-        source: u64,
-        called: Operation,
-    ) -> Result<T> {
-        let on_host = |host: &HostTransport| {
-            let mut value = [T::zeroed()];
-            host.get(pe, source, LocalDest::from(&mut value));
-            Ok(value[0])
-        };
-        match self {
-            Route::Host(host) => on_host(host),
-            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
-                Ok(host) => on_host(host),
-                Err(other) => get_value(other, call(issuer, called), pe, source),
-            },
+    pub(crate) fn issue(&self, issuer: impl Into<Issuer>, called: Operation) -> Issued<'_> {
+        Issued {
+            route: self,
+            issuer: issuer.into(),
+            called,
         }
     }
 
@@ -240,15 +204,57 @@ impl Route {
     }
 }
 
-/// A call of the caller's caller.
-#[inline(always)]
-#[track_caller]
-fn call(issuer: Issuer, called: Operation) -> Call {
-    Call {
-        submission: issuer.submission,
-        context: issuer.context,
-        called,
-        at: Location::caller(),
+/// An operation of the program on its way to the transport.
+pub(crate) struct Issued<'a> {
+    route: &'a Route,
+    issuer: Issuer,
+    called: Operation,
+}
+
+impl Issued<'_> {
+    /// A call of the caller's caller.
+    #[inline(always)]
+    #[track_caller]
+    fn call(&self) -> Call {
+        Call {
+            submission: self.issuer.submission,
+            context: self.issuer.context,
+            called: self.called,
+            at: Location::caller(),
+        }
+    }
+
+    /// A put of a value of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn put_value<T: Pod>(self, pe: Pe, dest: u64, value: T) -> Result<()> {
+        let on_host = |host: &HostTransport| host.put(pe, dest, LocalSource::from(&[value]));
+        match self.route {
+            Route::Host(host) => on_host(host),
+            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
+                Ok(host) => on_host(host),
+                Err(other) => return put_value(other, self.call(), pe, dest, value),
+            },
+        }
+        Ok(())
+    }
+
+    /// A get of a value of at most 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn get_value<T: Pod>(self, pe: Pe, source: u64) -> Result<T> {
+        let on_host = |host: &HostTransport| {
+            let mut value = [T::zeroed()];
+            host.get(pe, source, LocalDest::from(&mut value));
+            Ok(value[0])
+        };
+        match self.route {
+            Route::Host(host) => on_host(host),
+            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
+                Ok(host) => on_host(host),
+                Err(other) => get_value(other, self.call(), pe, source),
+            },
+        }
     }
 }
 
@@ -309,18 +315,16 @@ macro_rules! operations {
             other.execute(Request { call, body: $body }).map(FromReply::from_reply)
         }
 
-        impl Route {
+        impl Issued<'_> {
             $(#[$about])*
-            #[allow(clippy::too_many_arguments, reason = "they are the operation's, and its submission")]
             #[inline(always)]
             #[track_caller]
-            pub(crate) fn $name(&self, issuer: impl Into<Issuer>, $($argument: $kind,)* called: Operation) -> Result<$out> {
-                let issuer = issuer.into();
-                match self {
+            pub(crate) fn $name(self, $($argument: $kind),*) -> Result<$out> {
+                match self.route {
                     Route::Host($host) => Ok($on_host),
                     elsewhere => match elsewhere.host_if(|hosts| hosts.$is_local($($of)?)) {
                         Ok($host) => Ok($on_host),
-                        Err(other) => $cold_path(other, call(issuer, called), $($argument),*),
+                        Err(other) => $cold_path(other, self.call(), $($argument),*),
                     },
                 }
             }
@@ -333,51 +337,51 @@ operations! {
     /// See [`Body::Put`].
     fn put / put_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>) -> (), if is_local(pe) {
         host: |host| host.put(pe, dest, source),
-        body: Body::Put { pe, dest, source, nbi: Nbi::No },
+        body: Body::Put(PutRequest { pe, dest, source }, Nbi::No),
     }
 
     /// See [`Body::Get`].
     fn get / get_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>) -> (), if is_local(pe) {
         host: |host| host.get(pe, source, dest),
-        body: Body::Get { pe, source, dest, nbi: Nbi::No },
+        body: Body::Get(GetRequest { pe, source, dest }, Nbi::No),
     }
 
     /// See [`Body::Put`]. `lasts`: the source may be read until quiet.
     fn put_nbi / put_nbi_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool) -> (), if is_local(pe) {
         host: |host| host.put(pe, dest, source),
-        body: Body::Put { pe, dest, source, nbi: Nbi::Yes { lasts } },
+        body: Body::Put(PutRequest { pe, dest, source }, Nbi::Yes { lasts }),
     }
 
     /// See [`Body::Get`]. `lasts`: `dest` may be written until quiet.
     fn get_nbi / get_nbi_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool) -> (), if is_local(pe) {
         host: |host| host.get(pe, source, dest),
-        body: Body::Get { pe, source, dest, nbi: Nbi::Yes { lasts } },
+        body: Body::Get(GetRequest { pe, source, dest }, Nbi::Yes { lasts }),
     }
 
     /// See [`Body::PutBlocks`].
     fn put_blocks / put_blocks_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) -> (), if is_local(pe) {
         host: |host| host.put_blocks(pe, dest, source, transfer),
-        body: Body::PutBlocks { pe, dest, source, transfer },
+        body: Body::PutBlocks(PutRequest { pe, dest, source }, transfer),
     }
 
     /// See [`Body::GetBlocks`].
     fn get_blocks / get_blocks_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) -> (), if is_local(pe) {
         host: |host| host.get_blocks(pe, source, dest, transfer),
-        body: Body::GetBlocks { pe, source, dest, transfer },
+        body: Body::GetBlocks(GetRequest { pe, source, dest }, transfer),
     }
 
     /// See [`Body::Atomic`].
     fn atomic / atomic_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64, if is_local(pe) {
         host: |host| host.atomic(pe, offset, width, operation),
-        body: Body::Atomic { pe, offset, width, operation, fetches: true },
+        body: Body::Atomic(AtomicRequest { pe, offset, width, operation, fetches: true }),
     }
 
-    /// As [`atomic`](Route::atomic), without the old value.
+    /// As [`atomic`](Issued::atomic), without the old value.
     fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> (), if is_local(pe) {
         host: |host| {
             host.atomic(pe, offset, width, operation);
         },
-        body: Body::Atomic { pe, offset, width, operation, fetches: false },
+        body: Body::Atomic(AtomicRequest { pe, offset, width, operation, fetches: false }),
     }
 
     /// See [`Body::Signal`].
@@ -394,7 +398,7 @@ operations! {
             host.put(pe, dest, source);
             host.signal(pe, update.offset, update.value, update.op);
         },
-        body: Body::PutSignal { pe, dest, source, update, nbi },
+        body: Body::PutSignal(PutRequest { pe, dest, source }, update, nbi),
     }
 
     /// See [`Body::Read`].
@@ -461,13 +465,13 @@ macro_rules! internal {
 internal! {
     /// See [`Body::Put`].
     fn put(pe: Pe, dest: u64, source: LocalSource<'_>) -> ()
-        = |hosts| hosts.is_local(pe), |host| host.put(pe, dest, source), Operation::Put => Body::Put { pe, dest, source, nbi: Nbi::No };
+        = |hosts| hosts.is_local(pe), |host| host.put(pe, dest, source), Operation::Put => Body::Put(PutRequest { pe, dest, source }, Nbi::No);
     /// See [`Body::Get`].
     fn get(pe: Pe, source: u64, dest: LocalDest<'_>) -> ()
-        = |hosts| hosts.is_local(pe), |host| host.get(pe, source, dest), Operation::Get => Body::Get { pe, source, dest, nbi: Nbi::No };
+        = |hosts| hosts.is_local(pe), |host| host.get(pe, source, dest), Operation::Get => Body::Get(GetRequest { pe, source, dest }, Nbi::No);
     /// See [`Body::Copy`].
     fn copy(to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> ()
-        = |hosts| hosts.is_local(to) && hosts.is_local(from), |host| host.copy(to, dest, from, source, bytes), Operation::Get => Body::Copy { to, dest, from, source, bytes };
+        = |hosts| hosts.is_local(to) && hosts.is_local(from), |host| host.copy(to, dest, from, source, bytes), Operation::Get => Body::Copy(CopyRequest { to, dest, from, source, bytes });
     /// See [`Body::Load`].
     fn load(called: Operation, offset: u64, bytes: usize) -> u64
         = |_hosts| true, |host| host.load(offset, bytes), called => Body::Load { offset, bytes };

@@ -1,8 +1,9 @@
-//! The names of the typed functions that kernels call, as macros: the end of `include/nvshmemrs_device.cuh` and of
+//! The names of the typed functions that kernels call, as macros: `include/nvshmemrs_device/names.cuh`, and the end of
 //! `include/nvshmemrs_qp.cuh`. The functions themselves are members of classes in these headers.
 //!
 //! Macros cost the compiler almost nothing. Thousands of functions would cost a second per compilation.
 
+use super::BANNER;
 use crate::table::types::{DTYPES, Library, List, TAGS, Tag};
 use anyhow::{Context, Result};
 use std::fmt::Write;
@@ -120,8 +121,8 @@ pub(super) fn with_names(root: &Path, header: &str, names: &str) -> Result<Strin
     Ok(format!("{own}{MARK}\n{names}\n#endif\n"))
 }
 
-/// `include/nvshmemrs_device.cuh`.
-pub fn emit(root: &Path) -> Result<String> {
+/// `include/nvshmemrs_device/names.cuh`.
+pub fn emit() -> String {
     let mut names = Names::new("Of");
     for size in SIZES {
         let (infix, class) = (size.to_string(), format!("Sized<{size}>"));
@@ -187,7 +188,8 @@ pub fn emit(root: &Path) -> Result<String> {
             }
         }
     }
-    with_names(root, "include/nvshmemrs_device.cuh", &names.0)
+    let subject = "Part of nvshmemrs_device.cuh: the names of the functions of a type.";
+    format!("// {BANNER}\n// {subject}\n#pragma once\n\n{}", names.0)
 }
 
 /// `include/nvshmemrs_qp.cuh`.

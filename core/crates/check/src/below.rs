@@ -2,9 +2,11 @@
 
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource};
-use crate::op::SignalOp;
 use crate::operation::Operation;
-use crate::transport::{Atomic, Body, Nbi, SignalUpdate, Transport, Width, execute_inlined};
+use crate::transport::{
+    Atomic, AtomicRequest, Body, GetRequest, Nbi, PutRequest, SignalUpdate, Transport, Width,
+    execute_inlined,
+};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Below<'a>(pub(crate) &'a dyn Transport);
@@ -12,43 +14,30 @@ pub(crate) struct Below<'a>(pub(crate) &'a dyn Transport);
 impl Below<'_> {
     /// See [`Body::Put`].
     pub(crate) fn put(self, pe: Pe, dest: u64, source: LocalSource<'_>) {
-        let nbi = Nbi::No;
-        let body = Body::Put {
-            pe,
-            dest,
-            source,
-            nbi,
-        };
-        execute_inlined(self.0, Operation::Put, body);
+        let put = PutRequest { pe, dest, source };
+        execute_inlined(self.0, Operation::Put, Body::Put(put, Nbi::No));
     }
 
     /// See [`Body::Get`].
     pub(crate) fn get(self, pe: Pe, source: u64, dest: LocalDest<'_>) {
-        let nbi = Nbi::No;
-        let body = Body::Get {
-            pe,
-            source,
-            dest,
-            nbi,
-        };
-        execute_inlined(self.0, Operation::Get, body);
+        let get = GetRequest { pe, source, dest };
+        execute_inlined(self.0, Operation::Get, Body::Get(get, Nbi::No));
     }
 
     /// See [`Body::Atomic`].
     pub(crate) fn atomic(self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
-        let body = Body::Atomic {
+        let request = AtomicRequest {
             pe,
             offset,
             width,
             operation,
             fetches: true,
         };
-        execute_inlined(self.0, operation.fetching(), body)[0]
+        execute_inlined(self.0, operation.fetching(), Body::Atomic(request))[0]
     }
 
     /// See [`Body::Signal`].
-    pub(crate) fn signal(self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
-        let update = SignalUpdate { offset, value, op };
+    pub(crate) fn signal(self, pe: Pe, update: SignalUpdate) {
         execute_inlined(self.0, Operation::SignalOp, Body::Signal { pe, update });
     }
 

@@ -10,8 +10,7 @@ use crate::sites::Access;
 use crate::transport::device_state::KernelRecords;
 use crate::transport::{
     Body, Call, Collectives, DeviceState, DeviceTables, Found, Memory, NOTHING, Nbi, Observer,
-    Properties, Reply, Request, Search, SignalUpdate, Streams, Submission, Transport,
-    execute_in_parts,
+    Properties, Reply, Request, Search, Streams, Submission, Transport, execute_in_parts,
 };
 use crate::{Error, Pe, Result};
 use std::panic::Location;
@@ -108,47 +107,12 @@ impl Transport for Checked {
     fn execute(&self, request: Request<'_>) -> Result<Reply> {
         let (checker, call) = (&*self.0, request.call);
         match request.body {
-            Body::Put {
-                pe,
-                dest,
-                source,
-                nbi,
-            } => checker.put(pe, dest, source, nbi, call),
-            Body::Get {
-                pe,
-                source,
-                dest,
-                nbi,
-            } => match nbi {
-                Nbi::No => checker.get(pe, source, dest, call),
-                Nbi::Yes { lasts } => checker.get_nbi(pe, source, dest, lasts, call),
-            },
-            Body::PutSignal {
-                pe,
-                dest,
-                source,
-                update,
-                nbi,
-            } => {
-                let signal = (update.offset, update.value, update.op);
-                checker.put_signal(pe, dest, source, signal, nbi, call);
-            }
-            Body::Atomic {
-                pe,
-                offset,
-                width,
-                operation,
-                fetches,
-            } => {
-                let old = checker.atomic(pe, offset, width, operation, fetches, call);
-                return Ok([old, 0]);
-            }
-            Body::Signal {
-                pe,
-                update: SignalUpdate { offset, value, op },
-            } => {
-                checker.signal(pe, offset, value, op, call);
-            }
+            Body::Put(put, nbi) => checker.put(put, nbi, call),
+            Body::Get(get, Nbi::No) => checker.get(get, call),
+            Body::Get(get, Nbi::Yes { lasts }) => checker.get_nbi(get, lasts, call),
+            Body::PutSignal(put, update, nbi) => checker.put_signal(put, update, nbi, call),
+            Body::Atomic(request) => return Ok([checker.atomic(request, call), 0]),
+            Body::Signal { pe, update } => checker.signal(pe, update, call),
             Body::Read { source, .. } => {
                 checker.own(false, source, checker.site_of(call));
                 return checker.below.execute(request);
@@ -159,11 +123,11 @@ impl Transport for Checked {
             }
             Body::Fence => checker.fence(call),
             Body::Quiet => checker.quiet(call),
-            Body::Copy { .. } | Body::Load { .. } => return checker.below.execute(request),
+            Body::Copy(_) | Body::Load { .. } => return checker.below.execute(request),
             Body::PutValue { .. }
             | Body::GetValue { .. }
-            | Body::PutBlocks { .. }
-            | Body::GetBlocks { .. }
+            | Body::PutBlocks(..)
+            | Body::GetBlocks(..)
             | Body::GetAll(_)
             | Body::QuietBeforeRelease => return execute_in_parts(self, request),
         }
@@ -257,7 +221,43 @@ impl DeviceTables for Checked {
     }
 }
 
+/// Defines methods of a trait that the checker has itself, in the files of their subjects.
+macro_rules! own_methods {
+    ($(fn $name:ident(&self $(, $argument:ident: $kind:ty)*) $(-> $out:ty)?;)*) => { $(
+        fn $name(&self $(, $argument: $kind)*) $(-> $out)? {
+            Checker::$name(self $(, $argument)*)
+        }
+    )* };
+}
+
 impl Observer for Checker {
+    own_methods! {
+        fn freed(&self, range: SymRange, site: u16);
+        fn quarantined(&self, range: SymRange);
+        fn quarantine_ends(&self, range: SymRange, site: u16);
+        fn arrive(&self, team: u32, epoch: u64, completes: bool, site: u16);
+        fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16);
+        fn unmatched(&self, team: u32, mine: (Pe, u16), theirs: (Pe, u16), why: String);
+        fn own(&self, write: bool, range: SymRange, site: u16);
+        fn look(&self, words: SymRange);
+        fn watch(&self, watch: &Watch);
+        fn unwatch(&self, watch: &Watch, held: bool);
+        fn acquired(&self, element: SymRange, value: u64, site: u16);
+        fn stream_made(&self) -> Option<u32>;
+        fn stream_submits(&self, stream: u32) -> Vec<u64>;
+        fn stream_begins(&self, stream: Option<u32>, known: &[u64], function: bool);
+        fn stream_ends(&self, stream: u32);
+        fn stream_forgets(&self, stream: u32);
+        fn stream_done(&self, stream: u32);
+        fn event_reached(&self) -> Vec<u64>;
+        fn event_seen(&self, known: &[u64]);
+        fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, call: Call) -> bool;
+        fn concerns(&self, address: u64, bytes: u64) -> bool;
+        fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16);
+        fn stop(&self);
+        fn abandon(&self);
+    }
+
     fn site(&self, called: Operation, at: &'static Location<'static>) -> u16 {
         self.sites.here(called, at)
     }
@@ -274,10 +274,6 @@ impl Observer for Checker {
         self.track(|tracker| tracker.allocated(range, site));
     }
 
-    fn freed(&self, range: SymRange, site: u16) {
-        Checker::freed(self, range, site);
-    }
-
     fn all_freed(&self) {
         self.track(Tracking::all_freed);
     }
@@ -286,96 +282,12 @@ impl Observer for Checker {
         self.track(Tracking::not_freed);
     }
 
-    fn quarantined(&self, range: SymRange) {
-        Checker::quarantined(self, range);
-    }
-
-    fn quarantine_ends(&self, range: SymRange, site: u16) {
-        Checker::quarantine_ends(self, range, site);
-    }
-
     fn pointer_given(&self, pe: Pe) {
         self.track(|tracker| tracker.pointer_given(pe));
     }
 
-    fn arrive(&self, team: u32, epoch: u64, completes: bool, site: u16) {
-        Checker::arrive(self, team, epoch, completes, site);
-    }
-
     fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16 {
         self.track(|tracker| tracker.arrived_at(team, pe, epoch))
-    }
-
-    fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) {
-        Checker::met(self, team, members, epoch, site);
-    }
-
-    fn unmatched(&self, team: u32, mine: (Pe, u16), theirs: (Pe, u16), why: String) {
-        Checker::unmatched(self, team, mine, theirs, why);
-    }
-
-    fn own(&self, write: bool, range: SymRange, site: u16) {
-        Checker::own(self, write, range, site);
-    }
-
-    fn look(&self, words: SymRange) {
-        Checker::look(self, words);
-    }
-
-    fn watch(&self, watch: &Watch) {
-        Checker::watch(self, watch);
-    }
-
-    fn unwatch(&self, watch: &Watch, held: bool) {
-        Checker::unwatch(self, watch, held);
-    }
-
-    fn acquired(&self, element: SymRange, value: u64, site: u16) {
-        Checker::acquired(self, element, value, site);
-    }
-
-    fn stream_made(&self) -> Option<u32> {
-        Checker::stream_made(self)
-    }
-
-    fn stream_submits(&self, stream: u32) -> Vec<u64> {
-        Checker::stream_submits(self, stream)
-    }
-
-    fn stream_begins(&self, stream: Option<u32>, known: &[u64], function: bool) {
-        Checker::stream_begins(self, stream, known, function);
-    }
-
-    fn stream_ends(&self, stream: u32) {
-        Checker::stream_ends(self, stream);
-    }
-
-    fn stream_forgets(&self, stream: u32) {
-        Checker::stream_forgets(self, stream);
-    }
-
-    fn stream_done(&self, stream: u32) {
-        Checker::stream_done(self, stream);
-    }
-
-    fn event_reached(&self) -> Vec<u64> {
-        Checker::event_reached(self)
-    }
-
-    fn event_seen(&self, known: &[u64]) {
-        Checker::event_seen(self, known);
-    }
-
-    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, call: Call) -> bool {
-        Checker::give_until_quiet(self, dest, value, call)
-    }
-
-    fn concerns(&self, address: u64, bytes: u64) -> bool {
-        Checker::concerns(self, address, bytes)
-    }
-
-    fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16) {
-        Checker::plain_access(self, access, address, bytes, site);
     }
 
     fn reports_accesses(&self) {
@@ -393,13 +305,5 @@ impl Observer for Checker {
     fn summary(&self) -> Option<String> {
         self.look_at_freed();
         self.track(Tracking::summary)
-    }
-
-    fn stop(&self) {
-        Checker::stop(self);
-    }
-
-    fn abandon(&self) {
-        Checker::abandon(self);
     }
 }

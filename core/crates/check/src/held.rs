@@ -11,7 +11,7 @@ use crate::op::SignalOp;
 use crate::operation::Operation;
 use crate::sites::inside;
 use crate::transport::copy::copy;
-use crate::transport::{Atomic, Width};
+use crate::transport::{Atomic, SignalUpdate, Width};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
@@ -147,7 +147,7 @@ pub(super) enum Effect {
         value: u64,
         in_flight: u64,
     },
-    Signal(u64, SignalOp),
+    Signal(SignalUpdate),
 }
 
 /// An operation that is held back.
@@ -164,22 +164,20 @@ impl HeldOperation {
     /// A signal.
     pub(super) fn signal(
         pe: Pe,
-        offset: u64,
-        value: u64,
-        op: SignalOp,
+        update: SignalUpdate,
         stamp: ReleaseStamp,
         site: u16,
     ) -> HeldOperation {
         HeldOperation {
             target_range: TargetRange {
                 pe,
-                offset,
+                offset: update.offset,
                 bytes: 8,
             },
             site,
             fences: 0,
             stamp,
-            effect: Effect::Signal(value, op),
+            effect: Effect::Signal(update),
         }
     }
 }
@@ -254,18 +252,18 @@ impl Checker {
                     self.in_flight.changed(in_flight);
                 }
             }
-            &mut Effect::Signal(value, op) => {
+            &mut Effect::Signal(update) => {
                 let asked = self.tracker.delivered(pe, offset, bytes, held.stamp);
-                let operation = match op {
-                    SignalOp::Set => Atomic::Swap(value),
-                    SignalOp::Add => Atomic::Add(value),
+                let operation = match update.op {
+                    SignalOp::Set => Atomic::Swap(update.value),
+                    SignalOp::Add => Atomic::Add(update.value),
                 };
                 if asked {
                     let old = self.below().atomic(pe, offset, Width::Bits64, operation);
                     let new = result(Width::Bits64, operation, old);
                     self.updated(held.target_range, old, new, &held.stamp, held.site);
                 } else {
-                    self.below().signal(pe, offset, value, op);
+                    self.below().signal(pe, update);
                 }
             }
         }

@@ -11,8 +11,9 @@ use super::{Checker, Inside, MutexGuard, State, actors};
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::doorbell;
-use crate::op::SignalOp;
-use crate::transport::{Atomic, Call, Context, Nbi, Width};
+use crate::transport::{
+    Atomic, AtomicRequest, Call, Context, GetRequest, Nbi, PutRequest, SignalUpdate,
+};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where the bytes of a put come from.
@@ -28,13 +29,13 @@ impl Checker {
     /// Executes [`Body::Put`](crate::transport::Body::Put).
     #[cold]
     #[inline(never)]
-    pub(crate) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi, call: Call) {
+    pub(crate) fn put(&self, put: PutRequest<'_>, nbi: Nbi, call: Call) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let put = (pe, dest, source);
         let from = self.hold_source(put, nbi, (site, call.context));
-        let rewrites = self.track_put(Kind::Put, pe, dest, source, site);
-        self.issued(call, Kind::Put, (pe, dest), source.bytes() as u64);
+        let rewrites = self.track_put(Kind::Put, put, site);
+        let bytes = put.source.bytes() as u64;
+        self.issued(call, Kind::Put, (put.pe, put.dest), bytes);
         let mut state = self.state();
         let (_, finding) = self.issue_put(&mut state, put, rewrites, from, site);
         self.end(state, finding);
@@ -45,25 +46,22 @@ impl Checker {
     #[inline(never)]
     pub(crate) fn put_signal(
         &self,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        (offset, value, op): (u64, u64, SignalOp),
+        put: PutRequest<'_>,
+        update: SignalUpdate,
         nbi: Nbi,
         call: Call,
     ) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let put = (pe, dest, source);
         let from = self.hold_source(put, nbi, (site, call.context));
-        let rewrites = self.track_put(Kind::PutSignal, pe, dest, source, site);
+        let rewrites = self.track_put(Kind::PutSignal, put, site);
+        let (pe, offset) = (put.pe, update.offset);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
         self.acts_on(pe, offset, 8, Kind::Atomic, site);
-        let stamp = self
-            .tracker
-            .release_signal(pe, offset, dest, source.bytes() as u64);
+        let bytes = put.source.bytes() as u64;
+        let stamp = (self.tracker).release_signal(pe, offset, put.dest, bytes);
         self.actors.releases(stamp.tag);
-        let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
+        let signal = HeldOperation::signal(pe, update, stamp, site);
         let mut state = self.state();
         let (data, finding) = self.issue_put(&mut state, put, rewrites, from, site);
         self.issue_word(&mut state, signal, After::Tick(data));
@@ -73,15 +71,15 @@ impl Checker {
     /// See [`Transport::signal`](crate::transport::Transport::signal).
     #[cold]
     #[inline(never)]
-    pub(crate) fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp, call: Call) {
+    pub(crate) fn signal(&self, pe: Pe, update: SignalUpdate, call: Call) {
         let _inside = Inside::enter();
-        let site = self.site_of(call);
+        let (site, offset) = (self.site_of(call), update.offset);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
         self.acts_on(pe, offset, 8, Kind::Atomic, site);
         let stamp = self.tracker.release(pe, offset, true);
         self.ordered(call.context, Orders::PutsTo(pe));
         self.actors.releases(stamp.tag);
-        let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
+        let signal = HeldOperation::signal(pe, update, stamp, site);
         let mut state = self.state();
         self.issue_word(&mut state, signal, After::Puts);
         self.end(state, None);
@@ -91,17 +89,11 @@ impl Checker {
     /// value if the caller `fetches` it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn atomic(
-        &self,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-        call: Call,
-    ) -> u64 {
+    pub(crate) fn atomic(&self, request: AtomicRequest, call: Call) -> u64 {
         let _inside = Inside::enter();
         let site = self.site_of(call);
+        let AtomicRequest { pe, offset, .. } = request;
+        let (width, operation) = (request.width, request.operation);
         let bytes = width.bytes();
         let target_range = TargetRange { pe, offset, bytes };
         let reads_only = operation == Atomic::Fetch;
@@ -123,14 +115,14 @@ impl Checker {
             Atomic::CompareSwap { cond, .. } if fetch() != cond => {
                 let old = fetch();
                 match old == cond {
-                    true => self.update_now(target_range, width, operation, fetches, (call, site)),
+                    true => self.update_now(target_range, request, (call, site)),
                     false => old,
                 }
             }
-            _ => self.update_now(target_range, width, operation, fetches, (call, site)),
+            _ => self.update_now(target_range, request, (call, site)),
         };
         self.end(state, None);
-        if !fetches {
+        if !request.fetches {
             return 0;
         }
         let echo = self.tracker.acquire(pe, offset, bytes, old, site);
@@ -142,17 +134,16 @@ impl Checker {
     fn update_now(
         &self,
         target_range: TargetRange,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
+        request: AtomicRequest,
         (call, site): (Call, u16),
     ) -> u64 {
         let TargetRange { pe, offset, bytes } = target_range;
         let stamp = self.tracker.release(pe, offset, true);
         self.ordered(call.context, Orders::PutsTo(pe));
         self.actors.releases(stamp.tag);
-        let asked = self.tracker.delivered(pe, offset, bytes, stamp) && !fetches;
-        let operation = match operation {
+        let asked = self.tracker.delivered(pe, offset, bytes, stamp) && !request.fetches;
+        let width = request.width;
+        let operation = match request.operation {
             // A set does not return the old value.
             Atomic::Set(value) if asked => Atomic::Swap(value),
             other => other,
@@ -169,14 +160,15 @@ impl Checker {
     /// See [`Transport::get`](crate::transport::Transport::get).
     #[cold]
     #[inline(never)]
-    pub(crate) fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>, call: Call) {
+    pub(crate) fn get(&self, get: GetRequest<'_>, call: Call) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         self.progress();
-        self.get_now(Kind::Get, pe, source, dest, site);
+        self.get_now(Kind::Get, get, site);
     }
 
-    fn get_now(&self, kind: Kind, pe: Pe, source: u64, dest: LocalDest<'_>, site: u16) {
+    fn get_now(&self, kind: Kind, get: GetRequest<'_>, site: u16) {
+        let GetRequest { pe, source, dest } = get;
         let bytes = dest.bytes() as u64;
         if bytes > 0 {
             self.tracker.access(kind, pe, source, bytes, site);
@@ -189,23 +181,16 @@ impl Checker {
     /// See [`Transport::get_nbi`](crate::transport::Transport::get_nbi).
     #[cold]
     #[inline(never)]
-    pub(crate) fn get_nbi(
-        &self,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-        lasts: bool,
-        call: Call,
-    ) {
+    pub(crate) fn get_nbi(&self, get: GetRequest<'_>, lasts: bool, call: Call) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let bytes = dest.bytes() as u64;
+        let (pe, source, bytes) = (get.pe, get.source, get.dest.bytes() as u64);
         let target_range = TargetRange {
             pe,
             offset: source,
             bytes,
         };
-        let address = dest.address() as u64;
+        let address = get.dest.address() as u64;
         let lasts = lasts && !self.is_on_gpu(address);
         let in_flight = match lasts && bytes > 0 && !self.overlap(target_range, address) {
             true => {
@@ -216,7 +201,7 @@ impl Checker {
             false => None,
         };
         let Some(in_flight) = in_flight else {
-            return self.get_now(Kind::GetNbi, pe, source, dest, site);
+            return self.get_now(Kind::GetNbi, get, site);
         };
         self.tracker.access(Kind::GetNbi, pe, source, bytes, site);
         self.issued(call, Kind::GetNbi, (pe, source), bytes);
@@ -359,15 +344,8 @@ impl Checker {
     }
 
     /// Reports the remote side of a put to the tracker. Returns the own puts to the same bytes without a fence since.
-    fn track_put(
-        &self,
-        kind: Kind,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        site: u16,
-    ) -> Rewrites {
-        let bytes = source.bytes() as u64;
+    fn track_put(&self, kind: Kind, put: PutRequest<'_>, site: u16) -> Rewrites {
+        let (pe, dest, bytes) = (put.pe, put.dest, put.source.bytes() as u64);
         if bytes == 0 {
             return Rewrites::new();
         }
@@ -412,11 +390,11 @@ impl Checker {
     /// The program passes the source of a put: it is read now, or in flight until quiet.
     fn hold_source(
         &self,
-        (pe, offset, source): (Pe, u64, LocalSource<'_>),
+        PutRequest { pe, dest, source }: PutRequest<'_>,
         nbi: Nbi,
         (site, context): (u16, Context),
     ) -> From {
-        let bytes = source.bytes() as u64;
+        let (offset, bytes) = (dest, source.bytes() as u64);
         let far = TargetRange { pe, offset, bytes };
         let address = source.address() as u64;
         let lasts = matches!(nbi, Nbi::Yes { lasts: true });
@@ -441,7 +419,7 @@ impl Checker {
     fn issue_put(
         &self,
         state: &mut State,
-        (pe, dest, source): (Pe, u64, LocalSource<'_>),
+        PutRequest { pe, dest, source }: PutRequest<'_>,
         rewrites: Rewrites,
         from: From,
         site: u16,

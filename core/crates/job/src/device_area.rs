@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_header_has_the_same_numbers() {
-        let header = include_str!("../../../../include/nvshmemrs_device.cuh");
+        let header = include_str!("../../../../include/nvshmemrs_device/types.cuh");
         let mail = format!("MAIL_SLOTS = {MAIL_SLOTS}, MAIL_WORDS = {MAIL_WORDS} ");
         let teams = format!("TEAMS = {} ", crate::layout::MAX_TEAMS);
         assert!(header.contains(&mail) && header.contains(&teams));

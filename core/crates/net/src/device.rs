@@ -9,8 +9,8 @@ use super::transfers::PART_OF_CALL;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::transport::{
-    Body, Call, GetRequest, HostDriven, Memory, NOTHING, Nbi, Owner, Properties, Reply, Request,
-    Transport,
+    Body, Call, CopyRequest, GetRequest, HostDriven, Memory, NOTHING, Nbi, Owner, Properties,
+    PutRequest, Reply, Request, Transport,
 };
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
@@ -35,23 +35,17 @@ impl RemoteAccess {
     }
 
     /// A put to a remote PE, of memory of the host or of a GPU. It is not throttled; a non-blocking put is not flushed.
-    pub(super) fn put(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        nbi: Nbi,
-    ) -> Result<()> {
+    pub(super) fn put(&self, call: Call, put: PutRequest<'_>, nbi: Nbi) -> Result<()> {
+        let PutRequest { pe, dest, source } = put;
         let device = match &self.device {
             Some(device) if self.is_of_gpu(source.address(), source.is_borrowed())? => device,
-            _ => return self.put_remote(call, pe, dest, source, nbi),
+            _ => return self.put_remote(call, put, nbi),
         };
         in_parts(source.bytes(), |start, part| {
             let from = source.address() as u64 + start as u64;
             device.copy_to_host(call.called, from, LocalDest::from(&mut *part))?;
-            let part = LocalSource::from(&*part);
-            self.put_remote(call, pe, dest + start as u64, part, PART_OF_CALL)
+            let (dest, source) = (dest + start as u64, LocalSource::from(&*part));
+            self.put_remote(call, PutRequest { pe, dest, source }, PART_OF_CALL)
         })?;
         if nbi == Nbi::No {
             self.endpoint.kick();
@@ -78,8 +72,9 @@ impl RemoteAccess {
             return Err(Error::Internal(why.into()));
         };
         in_parts(bytes, |start, part| {
-            let (from, to) = (source + start as u64, to + start as u64);
-            self.get_remote(operation, pe, from, LocalDest::from(&mut *part))?;
+            let (source, to) = (source + start as u64, to + start as u64);
+            let dest = LocalDest::from(&mut *part);
+            self.get_remote(operation, GetRequest { pe, source, dest })?;
             device.copy_from_host(operation, to, LocalSource::from(&*part))
         })
     }
@@ -110,33 +105,24 @@ fn in_parts(bytes: usize, mut each: impl FnMut(usize, &mut [u8]) -> Result<()>) 
 
 impl DeviceTransport {
     /// Moves data of a collective, of which at least one PE is remote.
-    fn copy(
-        &self,
-        call: Call,
-        (to, dest): (Pe, u64),
-        (from, source): (Pe, u64),
-        bytes: usize,
-    ) -> Result<()> {
-        let operation = call.called;
+    fn copy(&self, call: Call, of: CopyRequest) -> Result<()> {
+        let CopyRequest { to, from, .. } = of;
+        let (operation, source, bytes) = (call.called, of.source, of.bytes as usize);
         if self.is_local(to) {
-            let to = self.local.device().address_of(to, dest);
+            let to = self.local.device().address_of(to, of.dest);
             return self.remote.get_to(operation, (from, source), to, bytes);
         }
         in_parts(bytes, |start, part| {
             let start = start as u64;
-            let between = LocalDest::from(&mut *part);
-            match self.is_local(from) {
-                true => {
-                    let from = self.local.device().address_of(from, source + start);
-                    self.local.device().copy_to_host(operation, from, between)?;
-                }
-                false => self
-                    .remote
-                    .get_remote(operation, from, source + start, between)?,
+            let (pe, source, dest) = (from, source + start, LocalDest::from(&mut *part));
+            if self.is_local(pe) {
+                let from = self.local.device().address_of(pe, source);
+                self.local.device().copy_to_host(operation, from, dest)?;
+            } else {
+                (self.remote).get_remote(operation, GetRequest { pe, source, dest })?;
             }
-            let part = LocalSource::from(&*part);
-            self.remote
-                .put_remote(call, to, dest + start, part, PART_OF_CALL)
+            let (pe, dest, source) = (to, of.dest + start, LocalSource::from(&*part));
+            (self.remote).put_remote(call, PutRequest { pe, dest, source }, PART_OF_CALL)
         })?;
         self.remote.endpoint.kick();
         self.remote.throttle_puts(call, to)
@@ -149,23 +135,13 @@ impl DeviceTransport {
     ) -> Result<()> {
         let mut remote = Vec::new();
         for one in requests {
-            let GetRequest { pe, source, dest } = one;
-            let nbi = Nbi::No;
-            if self.is_local(pe) {
-                self.local.execute(Request {
-                    call,
-                    body: Body::Get {
-                        pe,
-                        source,
-                        dest,
-                        nbi,
-                    },
-                })?;
-            } else if self.remote.is_of_gpu(dest.address(), dest.is_borrowed())? {
-                self.remote
-                    .get_to_gpu(call.called, &GetRequest { pe, source, dest })?;
+            if self.is_local(one.pe) {
+                let body = Body::Get(one, Nbi::No);
+                self.local.execute(Request { call, body })?;
+            } else if (self.remote).is_of_gpu(one.dest.address(), one.dest.is_borrowed())? {
+                self.remote.get_to_gpu(call.called, &one)?;
             } else {
-                remote.push(GetRequest { pe, source, dest });
+                remote.push(one);
             }
         }
         self.remote.get_many(call.called, &mut remote.into_iter())
@@ -212,14 +188,8 @@ impl Transport for DeviceTransport {
                 self.get_many(call, requests.into_iter())?;
                 Ok(NOTHING)
             }
-            Body::Copy {
-                to,
-                dest,
-                from,
-                source,
-                bytes,
-            } if !(self.is_local(to) && self.is_local(from)) => {
-                self.copy(call, (to, dest), (from, source), bytes as usize)?;
+            Body::Copy(of) if !(self.is_local(of.to) && self.is_local(of.from)) => {
+                self.copy(call, of)?;
                 Ok(NOTHING)
             }
             body if body.target().is_none_or(|pe| self.is_local(pe)) => {

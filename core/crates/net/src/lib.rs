@@ -47,9 +47,9 @@ use crate::operation::Operation;
 use crate::transport::device_state::DeviceTables;
 use crate::transport::host::HostTransport;
 use crate::transport::{
-    Body, Call, Context, DeviceMemory, GetRequest, HostAccess, HostDriven, Joined, LocalTransport,
-    Memory, NOTHING, Nbi, Owner, PeerCalls, Properties, Reply, Request, SignalUpdate, Transport,
-    bytes_of, get_requests,
+    AtomicRequest, Body, Call, Context, CopyRequest, DeviceMemory, GetRequest, HostAccess,
+    HostDriven, Joined, LocalTransport, Memory, NOTHING, Nbi, Owner, PeerCalls, Properties,
+    PutRequest, Reply, Request, SignalUpdate, Transport, bytes_of,
 };
 use contexts::ContextRecords;
 use device::DeviceTransport;
@@ -255,9 +255,10 @@ impl RemoteAccess {
     }
 
     /// An atomic operation on the heap of a remote PE.
-    fn atomic_remote(&self, call: Call, pe: Pe, what: [u64; 4], fetches: bool) -> Result<u64> {
-        let [at, how, value, cond] = what;
-        if !fetches {
+    fn atomic_remote(&self, call: Call, request: AtomicRequest) -> Result<u64> {
+        let pe = request.pe;
+        let [at, how, value, cond] = of_atomic(request.offset, request.width, request.operation);
+        if !request.fetches {
             let words = [at, how, value, cond, 0];
             return self.post(call, pe, Kind::Atomic, &words, true).map(|()| 0);
         }
@@ -338,33 +339,32 @@ impl RemoteAccess {
 
 impl NetTransport {
     /// Moves data of a collective, of which at least one PE is remote.
-    fn copy(
-        &self,
-        call: Call,
-        (to, dest): (Pe, u64),
-        (from, source): (Pe, u64),
-        bytes: u64,
-    ) -> Result<()> {
-        match (self.is_local(to), self.is_local(from)) {
+    fn copy(&self, call: Call, of: CopyRequest) -> Result<()> {
+        let (pe, source) = (of.from, of.source);
+        let get = |dest| GetRequest { pe, source, dest };
+        let (pe, dest) = (of.to, of.dest);
+        let put = |source| PutRequest { pe, dest, source };
+        match (self.is_local(of.to), self.is_local(of.from)) {
             (true, _) => {
-                let (address, len) = self.local_range(to, dest, bytes);
+                let (address, len) = self.local_range(of.to, dest, of.bytes);
                 // SAFETY: the range lies within a part of this host, which is mapped.
                 let dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
-                self.get_nbi(call, from, source, dest)
+                self.get_nbi(call, get(dest))
             }
             (false, true) => {
-                let (address, len) = self.local_range(from, source, bytes);
+                let (address, len) = self.local_range(of.from, source, of.bytes);
                 // SAFETY: as above.
                 let source = unsafe { LocalSource::from_raw(address as *const u8, len) };
-                self.put_remote(call, to, dest, source, Nbi::Yes { lasts: true })?;
-                self.throttle_puts(call, to)
+                self.put_remote(call, put(source), Nbi::Yes { lasts: true })?;
+                self.throttle_puts(call, of.to)
             }
             (false, false) => {
-                let mut data = vec![0_u64; bytes.div_ceil(8) as usize];
-                let data = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut data)[..bytes as usize];
-                self.get_remote(call.called, from, source, LocalDest::from(&mut *data))?;
-                self.put_remote(call, to, dest, LocalSource::from(&*data), Nbi::No)?;
-                self.throttle_puts(call, to)
+                let bytes = of.bytes as usize;
+                let mut data = vec![0_u64; bytes.div_ceil(8)];
+                let data = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut data)[..bytes];
+                self.get_remote(call.called, get(LocalDest::from(&mut *data)))?;
+                self.put_remote(call, put(LocalSource::from(&*data)), Nbi::No)?;
+                self.throttle_puts(call, of.to)
             }
         }
     }
@@ -397,14 +397,9 @@ impl RemoteAccess {
 
     fn execute_uncounted(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
         match body {
-            Body::Put {
-                pe,
-                dest,
-                source,
-                nbi,
-            } => {
-                self.put(call, pe, dest, source, nbi)?;
-                self.throttle_puts(call, pe)?;
+            Body::Put(put, nbi) => {
+                self.put(call, put, nbi)?;
+                self.throttle_puts(call, put.pe)?;
             }
             Body::PutValue {
                 pe,
@@ -413,76 +408,44 @@ impl RemoteAccess {
                 bytes,
             } => {
                 let source = LocalSource::from(bytes_of(&value, bytes));
-                self.put_remote(call, pe, dest, source, Nbi::No)?;
+                self.put_remote(call, PutRequest { pe, dest, source }, Nbi::No)?;
                 self.throttle_puts(call, pe)?;
             }
-            Body::Get {
-                pe,
-                source,
-                dest,
-                nbi,
-            } => match nbi {
-                _ if self.is_of_gpu(dest.address(), dest.is_borrowed())? => {
-                    self.get_to_gpu(call.called, &GetRequest { pe, source, dest })?;
+            Body::Get(get, nbi) => match nbi {
+                _ if self.is_of_gpu(get.dest.address(), get.dest.is_borrowed())? => {
+                    self.get_to_gpu(call.called, &get)?;
                 }
-                Nbi::Yes { lasts: true } => self.get_nbi(call, pe, source, dest)?,
-                _ => self.get_remote(call.called, pe, source, dest)?,
+                Nbi::Yes { lasts: true } => self.get_nbi(call, get)?,
+                _ => self.get_remote(call.called, get)?,
             },
             Body::GetValue { pe, source, bytes } => {
                 let mut words = NOTHING;
                 let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
-                self.get_remote(call.called, pe, source, LocalDest::from(value))?;
+                let dest = LocalDest::from(value);
+                self.get_remote(call.called, GetRequest { pe, source, dest })?;
                 return Ok(words);
             }
-            Body::PutBlocks {
-                pe,
-                dest,
-                source,
-                transfer,
-            } => {
-                let (_, block, _) = transfer.dest().parts();
-                for (to, from) in transfer.blocks() {
-                    let block = source.part(from as usize, block as usize);
-                    self.put(call, pe, dest + to, block, PART_OF_CALL)?;
-                    self.throttle_puts(call, pe)?;
+            Body::PutBlocks(all, transfer) => {
+                for block in all.blocks(transfer) {
+                    self.put(call, block, PART_OF_CALL)?;
+                    self.throttle_puts(call, block.pe)?;
                 }
                 self.endpoint.kick();
             }
-            Body::GetBlocks {
-                pe,
-                source,
-                dest,
-                transfer,
-            } => {
-                let of_gpu = self.is_of_gpu(dest.address(), dest.is_borrowed())?;
-                let mut requests = get_requests(pe, source, dest, transfer);
+            Body::GetBlocks(all, transfer) => {
+                let of_gpu = self.is_of_gpu(all.dest.address(), all.dest.is_borrowed())?;
+                let mut requests = all.blocks(transfer);
                 match of_gpu {
                     true => requests.try_for_each(|one| self.get_to_gpu(call.called, &one))?,
                     false => self.get_many(call.called, &mut requests)?,
                 }
             }
-            Body::PutSignal {
-                pe,
-                dest,
-                source,
-                update,
-                nbi,
-            } => {
+            Body::PutSignal(put, update, nbi) => {
                 let lasts = matches!(nbi, Nbi::Yes { lasts: true });
-                self.put(call, pe, dest, source, Nbi::Yes { lasts })?;
-                self.signal_remote(call, pe, update)?;
+                self.put(call, put, Nbi::Yes { lasts })?;
+                self.signal_remote(call, put.pe, update)?;
             }
-            Body::Atomic {
-                pe,
-                offset,
-                width,
-                operation,
-                fetches,
-            } => {
-                let old =
-                    self.atomic_remote(call, pe, of_atomic(offset, width, operation), fetches)?;
-                return Ok([old, 0]);
-            }
+            Body::Atomic(request) => return Ok([self.atomic_remote(call, request)?, 0]),
             Body::Signal { pe, update } => self.signal_remote(call, pe, update)?,
             _ => {
                 return Err(Error::Internal(format!(
@@ -527,14 +490,8 @@ impl Transport for NetTransport {
             }
             Body::QuietBeforeRelease => self.complete(call.called)?,
             Body::GetAll(requests) => self.get_many(call, requests)?,
-            Body::Copy {
-                to,
-                dest,
-                from,
-                source,
-                bytes,
-            } if !(self.is_local(to) && self.is_local(from)) => {
-                self.copy(call, (to, dest), (from, source), bytes)?;
+            Body::Copy(of) if !(self.is_local(of.to) && self.is_local(of.from)) => {
+                self.copy(call, of)?;
             }
             body if body.target().is_none_or(|pe| self.is_local(pe)) => {
                 return self.local.execute(Request { call, body });

@@ -9,7 +9,7 @@ use super::pending::{Answer, AnswerKind, Destination, RequestId};
 use super::{CATCH_UP, RemoteAccess};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::transport::{Call, Context, GetRequest, Nbi};
+use crate::transport::{Call, Context, GetRequest, Nbi, PutRequest};
 use crate::{Pe, Result};
 use std::sync::Arc;
 
@@ -25,14 +25,8 @@ pub(super) struct PendingGet {
 
 impl RemoteAccess {
     /// A put to a remote PE, which is not throttled. A non-blocking put is not flushed.
-    pub(super) fn put_remote(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        nbi: Nbi,
-    ) -> Result<()> {
+    pub(super) fn put_remote(&self, call: Call, put: PutRequest<'_>, nbi: Nbi) -> Result<()> {
+        let PutRequest { pe, dest, source } = put;
         let (bytes, asks) = (source.bytes(), nbi == Nbi::No);
         if bytes <= self.endpoint.eager {
             match (bytes, asks) {
@@ -47,7 +41,7 @@ impl RemoteAccess {
             .local_heap
             .holds(source.address() as u64, bytes as u64)
         {
-            return self.put_bounced(call, pe, dest, source, asks);
+            return self.put_bounced(call, put, asks);
         }
         let lasts = matches!(nbi, Nbi::Yes { lasts: true });
         let left = Arc::new(Answer::default());
@@ -73,14 +67,8 @@ impl RemoteAccess {
     }
 
     /// A large put of memory of the program, which is copied. It waits while too many bytes are in flight.
-    fn put_bounced(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        asks: bool,
-    ) -> Result<()> {
+    fn put_bounced(&self, call: Call, put: PutRequest<'_>, asks: bool) -> Result<()> {
+        let PutRequest { pe, dest, source } = put;
         let bytes = source.bytes();
         for start in (0..bytes).step_by(BOUNCE_BYTES) {
             let part = source.part(start, BOUNCE_BYTES.min(bytes - start));
@@ -88,7 +76,8 @@ impl RemoteAccess {
             let (dest, bytes) = (dest + start as u64, part.bytes());
             if bytes <= self.endpoint.eager {
                 let nbi = if asks { Nbi::No } else { PART_OF_CALL };
-                self.put_remote(call, pe, dest, part, nbi)?;
+                let source = part;
+                self.put_remote(call, PutRequest { pe, dest, source }, nbi)?;
                 continue;
             }
             self.wait(call.called, pe, &|| self.endpoint.has_room(pe, bytes))?;
@@ -254,32 +243,20 @@ impl RemoteAccess {
         self.answers(operation, &gets, Ok(()))
     }
 
-    pub(super) fn get_remote(
-        &self,
-        operation: Operation,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-    ) -> Result<()> {
-        if (1..=self.endpoint.eager).contains(&dest.bytes()) {
+    pub(super) fn get_remote(&self, operation: Operation, get: GetRequest<'_>) -> Result<()> {
+        if (1..=self.endpoint.eager).contains(&get.dest.bytes()) {
+            let GetRequest { pe, source, dest } = get;
             let get = self.request_small(pe, source, &dest, None, Endpoint::post_now);
             return self.answer(operation, &get).map(|_| ());
         }
-        let requests = GetRequest { pe, source, dest };
-        self.get_many(operation, &mut std::iter::once(requests))
+        self.get_many(operation, &mut std::iter::once(get))
     }
 
     /// As [`get_remote`](RemoteAccess::get_remote); the data may arrive until quiet.
-    pub(super) fn get_nbi(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-    ) -> Result<()> {
-        let (requests, mut gets) = (GetRequest { pe, source, dest }, Vec::new());
-        match self.request_parts(call.called, &requests, Some(call.context), &mut gets) {
-            Ok(()) => self.throttle_gets(call, pe),
+    pub(super) fn get_nbi(&self, call: Call, get: GetRequest<'_>) -> Result<()> {
+        let mut gets = Vec::new();
+        match self.request_parts(call.called, &get, Some(call.context), &mut gets) {
+            Ok(()) => self.throttle_gets(call, get.pe),
             error => self.answers(call.called, &gets, error),
         }
     }

@@ -269,14 +269,14 @@ fn a_compound_request_becomes_simple_ones() {
         fn execute(&self, request: Request<'_>) -> Result<Reply> {
             let mut heap = lock(&self.1);
             match request.body {
-                Body::Put { dest, source, .. } => {
+                Body::Put(PutRequest { dest, source, .. }, _) => {
                     let to = &mut heap[dest as usize..][..source.bytes()];
                     // SAFETY: the source is borrowed memory of the test, as long as `to`.
                     unsafe {
                         copy::copy::<true, false>(to.as_mut_ptr(), source.address(), to.len())
                     }
                 }
-                Body::Get { source, dest, .. } => {
+                Body::Get(GetRequest { source, dest, .. }, _) => {
                     let from = &heap[source as usize..][..dest.bytes()];
                     // SAFETY: as above.
                     unsafe { copy::copy::<false, true>(dest.address(), from.as_ptr(), from.len()) }

@@ -79,11 +79,10 @@ pub use observer::{Observer, Watch};
 pub use provider::{HostAccess, JobPeers, Joined, LocalTransport, MemoryProvider};
 pub use request::{
     Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_inlined, execute_internal,
-    get_requests,
 };
 pub use service::{PeerCalls, Service};
 
-use crate::buffer::{LocalDest, SymRange};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::liveness::WatchdogTask;
 use crate::op::SignalOp;
 use crate::operation::Operation;
@@ -219,12 +218,40 @@ impl Call {
     }
 }
 
+/// A put of `source` to `dest` of a PE.
+#[derive(Clone, Copy, Debug)]
+pub struct PutRequest<'a> {
+    pub pe: Pe,
+    pub dest: u64,
+    pub source: LocalSource<'a>,
+}
+
 /// A get from a PE to `dest`.
 #[derive(Debug)]
 pub struct GetRequest<'a> {
     pub pe: Pe,
     pub source: u64,
     pub dest: LocalDest<'a>,
+}
+
+/// An atomic operation on the word at `offset` of a PE.
+#[derive(Clone, Copy, Debug)]
+pub struct AtomicRequest {
+    pub pe: Pe,
+    pub offset: u64,
+    pub width: Width,
+    pub operation: Atomic,
+    pub fetches: bool,
+}
+
+/// A copy from symmetric memory of `from` to symmetric memory of `to`.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyRequest {
+    pub to: Pe,
+    pub dest: u64,
+    pub from: Pe,
+    pub source: u64,
+    pub bytes: u64,
 }
 
 /// The properties of a kind of memory for the layers above.

@@ -3,7 +3,10 @@
 //! On host memory most operations are inlined and never become a request (see `route.rs` of the library). Everywhere else an operation
 //! is built in a cold branch, and passes through the wrappers to the transport that executes it.
 
-use super::{Atomic, Call, GetRequest, Nbi, SignalUpdate, Submission, Transport, Width};
+use super::{
+    AtomicRequest, Call, CopyRequest, GetRequest, Nbi, PutRequest, SignalUpdate, Submission,
+    Transport,
+};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::operation::Operation;
 use crate::strides::Transfer;
@@ -27,22 +30,10 @@ pub const NOTHING: Reply = [0; 2];
 /// The kind of a request with its arguments. Offsets count from the beginning of a PE's part of the heap.
 #[derive(Debug)]
 pub enum Body<'a> {
-    /// Copies `source` to `dest` of `pe`. Completes when `source` may be reused; with [`Nbi::Yes`] it may be in use until quiet if it
-    /// lasts.
-    Put {
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'a>,
-        nbi: Nbi,
-    },
-    /// Copies from `source` of `pe` to `dest`. Completes when the data has arrived; with [`Nbi::Yes`] it may be incomplete until quiet if
-    /// `dest` lasts.
-    Get {
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'a>,
-        nbi: Nbi,
-    },
+    /// Completes when the source may be reused; with [`Nbi::Yes`] it may be in use until quiet if it lasts.
+    Put(PutRequest<'a>, Nbi),
+    /// Completes when the data has arrived; with [`Nbi::Yes`] it may be incomplete until quiet if the destination lasts.
+    Get(GetRequest<'a>, Nbi),
     /// As [`Put`](Body::Put), of the first `bytes` bytes of `value`, which belongs to the library.
     PutValue {
         pe: Pe,
@@ -52,38 +43,16 @@ pub enum Body<'a> {
     },
     /// As [`Get`](Body::Get), of `bytes` bytes, at most 16, which the reply holds.
     GetValue { pe: Pe, source: u64, bytes: usize },
-    /// As [`Put`](Body::Put), of the blocks of a transfer; `source` covers their span.
-    PutBlocks {
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'a>,
-        transfer: &'a Transfer,
-    },
-    /// As [`Get`](Body::Get), of the blocks of a transfer; `dest` covers their span.
-    GetBlocks {
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'a>,
-        transfer: &'a Transfer,
-    },
+    /// As [`Put`](Body::Put), of the blocks of a transfer; the source covers their span.
+    PutBlocks(PutRequest<'a>, &'a Transfer),
+    /// As [`Get`](Body::Get), of the blocks of a transfer; the destination covers their span.
+    GetBlocks(GetRequest<'a>, &'a Transfer),
     /// As [`Get`](Body::Get), of several PEs. The transport may have all of them in flight at the same time.
     GetAll(Vec<GetRequest<'a>>),
     /// A put, then an update of a signal that is seen after the put's data.
-    PutSignal {
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'a>,
-        update: SignalUpdate,
-        nbi: Nbi,
-    },
-    /// Performs `operation` at `offset` of `pe`. The reply holds the old value; 0 for `Set`, and if nothing is fetched.
-    Atomic {
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-    },
+    PutSignal(PutRequest<'a>, SignalUpdate, Nbi),
+    /// The reply holds the old value; 0 for `Set`, and if nothing is fetched.
+    Atomic(AtomicRequest),
     /// Updates the signal at `update.offset` of `pe`, after all earlier puts of this PE to `pe`.
     Signal { pe: Pe, update: SignalUpdate },
     /// Copies from this PE's own part for the program.
@@ -98,15 +67,9 @@ pub enum Body<'a> {
         dest: SymRange,
         source: LocalSource<'a>,
     },
-    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte: data of a collective. It has arrived
-    /// when [`QuietBeforeRelease`](Body::QuietBeforeRelease) completes.
-    Copy {
-        to: Pe,
-        dest: u64,
-        from: Pe,
-        source: u64,
-        bytes: u64,
-    },
+    /// Accesses each byte at most once: data of a collective. It has arrived when [`QuietBeforeRelease`](Body::QuietBeforeRelease)
+    /// completes.
+    Copy(CopyRequest),
     /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's part, zero-extended, with acquire: the word of a wait.
     Load { offset: u64, bytes: usize },
     /// Orders this PE's earlier puts, atomics and signals before its later ones, for each PE.
@@ -121,19 +84,19 @@ impl Body<'_> {
     /// The PE whose part of the heap the request accesses, if it is one PE.
     pub fn target(&self) -> Option<Pe> {
         match *self {
-            Body::Put { pe, .. }
-            | Body::Get { pe, .. }
+            Body::Put(PutRequest { pe, .. }, _)
+            | Body::Get(GetRequest { pe, .. }, _)
             | Body::PutValue { pe, .. }
             | Body::GetValue { pe, .. }
-            | Body::PutBlocks { pe, .. }
-            | Body::GetBlocks { pe, .. }
-            | Body::PutSignal { pe, .. }
-            | Body::Atomic { pe, .. }
+            | Body::PutBlocks(PutRequest { pe, .. }, _)
+            | Body::GetBlocks(GetRequest { pe, .. }, _)
+            | Body::PutSignal(PutRequest { pe, .. }, ..)
+            | Body::Atomic(AtomicRequest { pe, .. })
             | Body::Signal { pe, .. } => Some(pe),
             Body::Read { me, .. } | Body::Write { me, .. } => Some(me),
-            Body::Copy { to, from, .. } if to == from => Some(to),
+            Body::Copy(CopyRequest { to, from, .. }) if to == from => Some(to),
             Body::GetAll(_)
-            | Body::Copy { .. }
+            | Body::Copy(_)
             | Body::Load { .. }
             | Body::Fence
             | Body::Quiet
@@ -144,14 +107,14 @@ impl Body<'_> {
     /// The bytes of data that it moves for the program.
     pub(crate) fn moved(&self) -> u64 {
         match self {
-            Body::Put { source, .. } | Body::PutSignal { source, .. } => source.bytes() as u64,
-            Body::Get { dest, .. } => dest.bytes() as u64,
+            Body::Put(put, _) | Body::PutSignal(put, ..) => put.source.bytes() as u64,
+            Body::Get(get, _) => get.dest.bytes() as u64,
             Body::PutValue { bytes, .. } | Body::GetValue { bytes, .. } => *bytes as u64,
-            Body::PutBlocks { transfer, .. } | Body::GetBlocks { transfer, .. } => {
+            Body::PutBlocks(_, transfer) | Body::GetBlocks(_, transfer) => {
                 let (_, block, count) = transfer.dest().parts();
                 block * count
             }
-            Body::Atomic { width, .. } => width.bytes(),
+            Body::Atomic(atomic) => atomic.width.bytes(),
             _ => 0,
         }
     }
@@ -169,55 +132,32 @@ pub fn execute_in_parts(
     Request { call, body }: Request<'_>,
 ) -> Result<Reply> {
     let simple = |body: Body<'_>| transport.execute(Request { call, body });
-    let nbi = Nbi::No;
-    let put = |pe: Pe, dest: u64, source: LocalSource<'_>| {
-        simple(Body::Put {
-            pe,
-            dest,
-            source,
-            nbi,
-        })
-    };
-    let get = |GetRequest { pe, source, dest }: GetRequest<'_>| {
-        simple(Body::Get {
-            pe,
-            source,
-            dest,
-            nbi,
-        })
-    };
+    let put = |put: PutRequest<'_>| simple(Body::Put(put, Nbi::No));
+    let get = |get: GetRequest<'_>| simple(Body::Get(get, Nbi::No));
     match body {
         Body::PutValue {
             pe,
             dest,
             value,
             bytes,
-        } => put(pe, dest, LocalSource::from(bytes_of(&value, bytes))),
+        } => {
+            let source = LocalSource::from(bytes_of(&value, bytes));
+            put(PutRequest { pe, dest, source })
+        }
         Body::GetValue { pe, source, bytes } => {
             let mut words = NOTHING;
             let dest = LocalDest::from(&mut bytemuck::bytes_of_mut(&mut words)[..bytes]);
             get(GetRequest { pe, source, dest })?;
             Ok(words)
         }
-        Body::PutBlocks {
-            pe,
-            dest,
-            source,
-            transfer,
-        } => {
-            let (_, bytes, _) = transfer.dest().parts();
-            for (to, from) in transfer.blocks() {
-                put(pe, dest + to, source.part(from as usize, bytes as usize))?;
-            }
+        Body::PutBlocks(all, transfer) => {
+            all.blocks(transfer)
+                .try_for_each(|one| put(one).map(drop))?;
             Ok(NOTHING)
         }
-        Body::GetBlocks {
-            pe,
-            source,
-            dest,
-            transfer,
-        } => {
-            get_requests(pe, source, dest, transfer).try_for_each(|one| get(one).map(drop))?;
+        Body::GetBlocks(all, transfer) => {
+            all.blocks(transfer)
+                .try_for_each(|one| get(one).map(drop))?;
             Ok(NOTHING)
         }
         Body::GetAll(wanted) => {
@@ -228,7 +168,10 @@ pub fn execute_in_parts(
             let (pe, source) = (me, source.offset());
             get(GetRequest { pe, source, dest })
         }
-        Body::Write { me, dest, source } => put(me, dest.offset(), source),
+        Body::Write { me, dest, source } => {
+            let (pe, dest) = (me, dest.offset());
+            put(PutRequest { pe, dest, source })
+        }
         Body::QuietBeforeRelease => simple(Body::Quiet),
         _ => Err(Error::Internal(format!(
             "a request of `{}` consists of no simpler ones",
@@ -262,17 +205,26 @@ pub fn execute_inlined(transport: &dyn Transport, called: Operation, body: Body<
     })
 }
 
-/// The blocks of a transfer from `source` of a PE; `dest` covers their span.
-pub fn get_requests<'a>(
-    pe: Pe,
-    source: u64,
-    dest: LocalDest<'a>,
-    transfer: &'a Transfer,
-) -> impl Iterator<Item = GetRequest<'a>> {
-    let (_, block, _) = transfer.dest().parts();
-    transfer.blocks().map(move |(to, from)| GetRequest {
-        pe,
-        source: source + from,
-        dest: dest.part(to as usize, block as usize),
-    })
+impl<'a> PutRequest<'a> {
+    /// The puts of the blocks of a transfer, whose span the source covers.
+    pub fn blocks(self, transfer: &'a Transfer) -> impl Iterator<Item = PutRequest<'a>> {
+        let (_, block, _) = transfer.dest().parts();
+        transfer.blocks().map(move |(to, from)| PutRequest {
+            pe: self.pe,
+            dest: self.dest + to,
+            source: self.source.part(from as usize, block as usize),
+        })
+    }
+}
+
+impl<'a> GetRequest<'a> {
+    /// The gets of the blocks of a transfer, whose span the destination covers.
+    pub fn blocks(self, transfer: &'a Transfer) -> impl Iterator<Item = GetRequest<'a>> {
+        let (_, block, _) = transfer.dest().parts();
+        transfer.blocks().map(move |(to, from)| GetRequest {
+            pe: self.pe,
+            source: self.source + from,
+            dest: self.dest.part(to as usize, block as usize),
+        })
+    }
 }

@@ -3,7 +3,9 @@
 //!
 //! Internal operations of the library, such as the data of a collective, bypass the wrapper.
 
-use super::{Body, Memory, Properties, Reply, Request, Transport};
+use super::{
+    AtomicRequest, Body, GetRequest, Memory, Properties, PutRequest, Reply, Request, Transport,
+};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -86,23 +88,23 @@ impl Counted {
     fn count(&self, body: &Body<'_>) {
         let with = |pe: Pe| self.traffic.with(pe);
         match *body {
-            Body::Put { pe, .. } | Body::PutValue { pe, .. } | Body::PutBlocks { pe, .. } => {
-                with(pe).puts.add(body.moved());
-            }
-            Body::Get { pe, .. } | Body::GetValue { pe, .. } | Body::GetBlocks { pe, .. } => {
-                with(pe).gets.add(body.moved());
-            }
-            Body::PutSignal { pe, .. } => {
+            Body::Put(PutRequest { pe, .. }, _)
+            | Body::PutValue { pe, .. }
+            | Body::PutBlocks(PutRequest { pe, .. }, _) => with(pe).puts.add(body.moved()),
+            Body::Get(GetRequest { pe, .. }, _)
+            | Body::GetValue { pe, .. }
+            | Body::GetBlocks(GetRequest { pe, .. }, _) => with(pe).gets.add(body.moved()),
+            Body::PutSignal(PutRequest { pe, .. }, ..) => {
                 with(pe).puts.add(body.moved());
                 with(pe).signals.fetch_add(1, Relaxed);
             }
-            Body::Atomic { pe, .. } => drop(with(pe).atomics.fetch_add(1, Relaxed)),
+            Body::Atomic(AtomicRequest { pe, .. }) => drop(with(pe).atomics.fetch_add(1, Relaxed)),
             Body::Signal { pe, .. } => drop(with(pe).signals.fetch_add(1, Relaxed)),
             // Memory of this PE's own, the data of collectives, and requests that move nothing.
             Body::GetAll(_)
             | Body::Read { .. }
             | Body::Write { .. }
-            | Body::Copy { .. }
+            | Body::Copy(_)
             | Body::Load { .. }
             | Body::Fence
             | Body::Quiet

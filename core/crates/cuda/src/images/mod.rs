@@ -23,27 +23,33 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+macro_rules! sources {
+    ($($folder:literal: $($name:literal)*;)*) => {
+        &[$($(($name, include_str!(concat!($folder, $name))),)*)*]
+    };
+}
+
 /// The device code, by the names that its `#include` lines use.
-pub(super) const SOURCES: [(&str, &str); 15] = [
-    (
-        "nvshmemrs_device.cuh",
-        include_str!("../../include/nvshmemrs_device.cuh"),
-    ),
-    ("ptx.cuh", include_str!("../kernels/ptx.cuh")),
-    ("access.cuh", include_str!("../kernels/access.cuh")),
-    ("state.cuh", include_str!("../kernels/state.cuh")),
-    ("common.cuh", include_str!("../kernels/common.cuh")),
-    ("copy.cuh", include_str!("../kernels/copy.cuh")),
-    ("team.cuh", include_str!("../kernels/team.cuh")),
-    ("fold.cuh", include_str!("../kernels/fold.cuh")),
-    ("lamport.cuh", include_str!("../kernels/lamport.cuh")),
-    ("rma.cu", include_str!("../kernels/rma.cu")),
-    ("atomics.cu", include_str!("../kernels/atomics.cu")),
-    ("wait.cu", include_str!("../kernels/wait.cu")),
-    ("sync.cu", include_str!("../kernels/sync.cu")),
-    ("moves.cu", include_str!("../kernels/moves.cu")),
-    ("reduce.cu", include_str!("../kernels/reduce.cu")),
-];
+#[rustfmt::skip]
+pub(super) const SOURCES: &[(&str, &str)] = sources! {
+    "../../include/":
+        "nvshmemrs_device.cuh"
+        "nvshmemrs_device/types.cuh"
+        "nvshmemrs_device/accesses.cuh"
+        "nvshmemrs_device/state.cuh"
+        "nvshmemrs_device/rma.cuh"
+        "nvshmemrs_device/signals.cuh"
+        "nvshmemrs_device/atomics.cuh"
+        "nvshmemrs_device/waits.cuh"
+        "nvshmemrs_device/collectives.cuh"
+        "nvshmemrs_device/reductions.cuh"
+        "nvshmemrs_device/typed.cuh"
+        "nvshmemrs_device/functions.cuh"
+        "nvshmemrs_device/names.cuh";
+    "../kernels/":
+        "ptx.cuh" "access.cuh" "state.cuh" "common.cuh" "copy.cuh" "team.cuh" "fold.cuh" "lamport.cuh"
+        "rma.cu" "atomics.cu" "wait.cu" "sync.cu" "moves.cu" "reduce.cu";
+};
 
 /// The compiler's options besides the architecture.
 const OPTIONS: [&str; 2] = ["-std=c++17", "-fmad=false"];
@@ -131,8 +137,9 @@ fn sources_hash() -> &'static str {
 
 /// The program text that includes all kernels.
 fn program() -> String {
-    SOURCES
-        .iter()
+    // nvshmemrs_device.cuh includes the files of its folder.
+    let files = SOURCES.iter().filter(|(name, _)| !name.contains('/'));
+    files
         .map(|(name, _)| format!("#include \"{name}\"\n"))
         .collect()
 }

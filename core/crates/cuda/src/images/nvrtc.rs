@@ -170,12 +170,10 @@ impl Nvrtc {
         let text = |text: &str| CString::new(text).expect("sources and options have no NUL");
         let main = text(program);
         let name = text("nvshmemrs.cu");
-        let names = SOURCES.map(|(name, _)| text(name));
-        let headers = SOURCES.map(|(_, source)| text(source));
-        let (names, headers) = (
-            names.each_ref().map(|s| s.as_ptr()),
-            headers.each_ref().map(|s| s.as_ptr()),
-        );
+        let names: Vec<_> = SOURCES.iter().map(|(name, _)| text(name)).collect();
+        let headers: Vec<_> = SOURCES.iter().map(|(_, source)| text(source)).collect();
+        let pointers = |texts: &[CString]| texts.iter().map(|s| s.as_ptr()).collect::<Vec<_>>();
+        let (name_pointers, header_pointers) = (pointers(&names), pointers(&headers));
         let mut created = std::ptr::null_mut();
         // SAFETY: rules 1 and 2; as many names as headers.
         let code = unsafe {
@@ -184,8 +182,8 @@ impl Nvrtc {
                 main.as_ptr(),
                 name.as_ptr(),
                 SOURCES.len() as c_int,
-                headers.as_ptr(),
-                names.as_ptr(),
+                header_pointers.as_ptr(),
+                name_pointers.as_ptr(),
             )
         };
         self.check("nvrtcCreateProgram", code)?;

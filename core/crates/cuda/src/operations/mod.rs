@@ -24,7 +24,7 @@ mod search;
 mod staging;
 
 use crate::CudaTransport;
-use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::buffer::SymRange;
 use crate::job::liveness::WatchdogTask;
 use crate::kernels::SignalMethod;
 use crate::lock::lock;
@@ -33,9 +33,9 @@ use crate::operation::Operation;
 use crate::per_thread;
 use crate::strides::Transfer;
 use crate::transport::{
-    Atomic, Body, Call, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Owner, Properties,
-    Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, Width, bytes_of,
-    execute_in_parts,
+    AtomicRequest, Body, Call, Collectives, CopyRequest, DeviceTables, Found, GetRequest, Memory,
+    NOTHING, Nbi, Owner, Properties, PutRequest, Reply, Request, Search, SignalUpdate, Streams,
+    Submission, Transport, bytes_of, execute_in_parts,
 };
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
@@ -55,9 +55,7 @@ impl CudaTransport {
     fn put_blocks(
         &self,
         call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
+        PutRequest { pe, dest, source }: PutRequest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
         let (submitted, submission) = (call.submitted(), call.submission);
@@ -80,14 +78,12 @@ impl CudaTransport {
         self.finish(submission, call.called)
     }
 
-    fn get_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        mut dest: LocalDest<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
+    fn get_blocks(&self, call: Call, get: GetRequest<'_>, transfer: &Transfer) -> Result<()> {
+        let GetRequest {
+            pe,
+            source,
+            mut dest,
+        } = get;
         let (submitted, submission) = (call.submitted(), call.submission);
         let from = self.layout.address(pe, source);
         let (to, borrowed) = (dest.address() as u64, dest.is_borrowed());
@@ -108,9 +104,7 @@ impl CudaTransport {
     fn put_signal(
         &self,
         call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
+        PutRequest { pe, dest, source }: PutRequest<'_>,
         update: SignalUpdate,
     ) -> Result<()> {
         let submission = call.submission;
@@ -140,17 +134,11 @@ impl CudaTransport {
         self.finish(submission, call.called)
     }
 
-    fn atomic(
-        &self,
-        call: Call,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-    ) -> Result<u64> {
-        let (submission, at) = (call.submission, self.layout.address(pe, offset));
-        if fetches {
+    fn atomic(&self, call: Call, request: AtomicRequest) -> Result<u64> {
+        let (width, operation) = (request.width, request.operation);
+        let at = self.layout.address(request.pe, request.offset);
+        let submission = call.submission;
+        if request.fetches {
             let begin = |stream, place: &ResultWord<'_>| {
                 self.kernels
                     .atomic(stream, at, width, operation, place.address())
@@ -200,11 +188,11 @@ impl CudaTransport {
         }
     }
 
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
-        let dest = self.layout.address(to, dest);
-        let source = self.layout.address(from, source);
+    fn copy(&self, request: CopyRequest) -> Result<()> {
+        let dest = self.layout.address(request.to, request.dest);
+        let source = self.layout.address(request.from, request.source);
         self.begin(Submission::Blocking, Operation::Put)?;
-        self.begin_copy(Submission::Blocking, dest, source, bytes as usize)?;
+        self.begin_copy(Submission::Blocking, dest, source, request.bytes as usize)?;
         self.finish(Submission::Blocking, Operation::Put)
     }
 
@@ -290,24 +278,10 @@ impl Transport for CudaTransport {
     fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
         let submitted = call.submitted();
         match body {
-            Body::Put {
-                pe,
-                dest,
-                source,
-                nbi,
-            } => match nbi {
-                Nbi::No => self.put_bytes(submitted, pe, dest, source)?,
-                Nbi::Yes { lasts } => self.put_nbi(submitted, pe, dest, source, lasts)?,
-            },
-            Body::Get {
-                pe,
-                source,
-                dest,
-                nbi,
-            } => match nbi {
-                Nbi::No => self.get_bytes(submitted, pe, source, dest)?,
-                Nbi::Yes { lasts } => self.get_nbi(submitted, pe, source, dest, lasts)?,
-            },
+            Body::Put(put, Nbi::No) => self.put_bytes(submitted, put)?,
+            Body::Put(put, Nbi::Yes { lasts }) => self.put_nbi(submitted, put, lasts)?,
+            Body::Get(get, Nbi::No) => self.get_bytes(submitted, get)?,
+            Body::Get(get, Nbi::Yes { lasts }) => self.get_nbi(submitted, get, lasts)?,
             Body::PutValue {
                 pe,
                 dest,
@@ -319,68 +293,23 @@ impl Transport for CudaTransport {
             Body::GetValue { pe, source, bytes } => {
                 return self.get_words(submitted, pe, source, bytes);
             }
-            Body::PutBlocks {
-                pe,
-                dest,
-                source,
-                transfer,
-            } => {
-                self.put_blocks(call, pe, dest, source, transfer)?;
-            }
-            Body::GetBlocks {
-                pe,
-                source,
-                dest,
-                transfer,
-            } => {
-                self.get_blocks(call, pe, source, dest, transfer)?;
-            }
-            Body::PutSignal {
-                pe,
-                dest,
-                source,
-                update,
-                ..
-            } => {
-                self.put_signal(call, pe, dest, source, update)?;
-            }
-            Body::Atomic {
-                pe,
-                offset,
-                width,
-                operation,
-                fetches,
-            } => {
-                let old = self.atomic(call, pe, offset, width, operation, fetches)?;
-                return Ok([old, 0]);
-            }
+            Body::PutBlocks(put, transfer) => self.put_blocks(call, put, transfer)?,
+            Body::GetBlocks(get, transfer) => self.get_blocks(call, get, transfer)?,
+            Body::PutSignal(put, update, _) => self.put_signal(call, put, update)?,
+            Body::Atomic(request) => return Ok([self.atomic(call, request)?, 0]),
             Body::Signal { pe, update } => self.signal(call, pe, update)?,
             // The program reads or writes its own memory immediately.
             Body::Read { me, source, dest } => {
-                self.get_bytes(
-                    (Submission::Blocking, call.called),
-                    me,
-                    source.offset(),
-                    dest,
-                )?;
+                let (pe, source) = (me, source.offset());
+                let get = GetRequest { pe, source, dest };
+                self.get_bytes((Submission::Blocking, call.called), get)?;
             }
             Body::Write { me, dest, source } => {
-                self.put_bytes(
-                    (Submission::Blocking, call.called),
-                    me,
-                    dest.offset(),
-                    source,
-                )?;
+                let (pe, dest) = (me, dest.offset());
+                let put = PutRequest { pe, dest, source };
+                self.put_bytes((Submission::Blocking, call.called), put)?;
             }
-            Body::Copy {
-                to,
-                dest,
-                from,
-                source,
-                bytes,
-            } => {
-                self.copy(to, dest, from, source, bytes)?;
-            }
+            Body::Copy(request) => self.copy(request)?,
             Body::Load { offset, bytes } => {
                 return Ok([self.load(call.called, offset, bytes)?, 0]);
             }

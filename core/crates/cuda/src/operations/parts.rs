@@ -2,10 +2,10 @@
 
 use super::Submitted;
 use super::blocking::GivenUp;
-use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalSource, SymRange};
 use crate::memory::mailbox::{ResultWord, Scratch};
 use crate::operation::Operation;
-use crate::transport::Submission;
+use crate::transport::{GetRequest, PutRequest, Submission};
 use crate::{CudaTransport, check};
 use crate::{Pe, Result};
 use cudarc::driver::sys::{self, CUstream};
@@ -19,32 +19,22 @@ impl CudaTransport {
         dest: u64,
         source: LocalSource<'_>,
     ) -> Result<()> {
-        self.put_bytes((submission, Operation::Put), pe, dest, source)
+        let put = PutRequest { pe, dest, source };
+        self.put_bytes((submission, Operation::Put), put)
     }
 
     /// A put.
-    pub(super) fn put_bytes(
-        &self,
-        submitted: Submitted,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-    ) -> Result<()> {
+    pub(super) fn put_bytes(&self, submitted: Submitted, put: PutRequest<'_>) -> Result<()> {
         self.begin(submitted.0, submitted.1)?;
-        self.begin_put(submitted, self.layout.address(pe, dest), source)?;
+        self.begin_put(submitted, self.layout.address(put.pe, put.dest), put.source)?;
         self.finish(submitted.0, submitted.1)
     }
 
     /// A get.
-    pub(super) fn get_bytes(
-        &self,
-        submitted: Submitted,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-    ) -> Result<()> {
+    pub(super) fn get_bytes(&self, submitted: Submitted, get: GetRequest<'_>) -> Result<()> {
         self.begin(submitted.0, submitted.1)?;
-        match self.begin_get(submitted, dest, self.layout.address(pe, source))? {
+        let from = self.layout.address(get.pe, get.source);
+        match self.begin_get(submitted, get.dest, from)? {
             true => Ok(()),
             false => self.finish(submitted.0, submitted.1),
         }
@@ -54,17 +44,16 @@ impl CudaTransport {
     pub(super) fn put_nbi(
         &self,
         submitted: Submitted,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
+        put: PutRequest<'_>,
         lasts: bool,
     ) -> Result<()> {
+        let PutRequest { pe, dest, source } = put;
         match (submitted.0, lasts) {
-            (_, false) => return self.put_bytes(submitted, pe, dest, source),
+            (_, false) => return self.put_bytes(submitted, put),
             (Submission::Stream(_), true) => {
                 // SAFETY: the request states that the memory stays valid until quiet.
                 let source = unsafe { source.lasting() };
-                return self.put_bytes(submitted, pe, dest, source);
+                return self.put_bytes(submitted, PutRequest { pe, dest, source });
             }
             (Submission::Blocking, true) => {}
         }
@@ -76,32 +65,27 @@ impl CudaTransport {
     pub(super) fn get_nbi(
         &self,
         submitted: Submitted,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
+        get: GetRequest<'_>,
         lasts: bool,
     ) -> Result<()> {
         match (submitted.0, lasts) {
-            (_, false) => return self.get_bytes(submitted, pe, source, dest),
+            (_, false) => return self.get_bytes(submitted, get),
             (Submission::Stream(_), true) => {
+                let GetRequest { pe, source, dest } = get;
                 // SAFETY: as above.
                 let dest = unsafe { dest.lasting() };
-                return self.get_bytes(submitted, pe, source, dest);
+                return self.get_bytes(submitted, GetRequest { pe, source, dest });
             }
             (Submission::Blocking, true) => {}
         }
-        let to = dest.address() as u64;
+        let to = get.dest.address() as u64;
         if self.layout.locate(to).is_none() && !self.is_known(to)? {
             // The driver's call would wait in this case.
-            return self.get_bytes(submitted, pe, source, dest);
+            return self.get_bytes(submitted, get);
         }
         self.begin(submitted.0, submitted.1)?;
-        self.begin_copy(
-            submitted.0,
-            to,
-            self.layout.address(pe, source),
-            dest.bytes(),
-        )?;
+        let from = self.layout.address(get.pe, get.source);
+        self.begin_copy(submitted.0, to, from, get.dest.bytes())?;
         self.issue();
         Ok(())
     }

@@ -285,57 +285,23 @@ impl Transport for HostTransport {
     fn execute(&self, request: Request<'_>) -> Result<Reply> {
         let signal = |pe, SignalUpdate { offset, value, op }| self.signal(pe, offset, value, op);
         match request.body {
-            Body::Put {
-                pe, dest, source, ..
-            } => self.put(pe, dest, source),
-            Body::Get {
-                pe, source, dest, ..
-            } => self.get(pe, source, dest),
-            Body::PutBlocks {
-                pe,
-                dest,
-                source,
-                transfer,
-            } => {
-                self.put_blocks(pe, dest, source, transfer);
+            Body::Put(put, _) => self.put(put.pe, put.dest, put.source),
+            Body::Get(get, _) => self.get(get.pe, get.source, get.dest),
+            Body::PutBlocks(put, transfer) => {
+                self.put_blocks(put.pe, put.dest, put.source, transfer);
             }
-            Body::GetBlocks {
-                pe,
-                source,
-                dest,
-                transfer,
-            } => {
-                self.get_blocks(pe, source, dest, transfer);
+            Body::GetBlocks(get, transfer) => {
+                self.get_blocks(get.pe, get.source, get.dest, transfer);
             }
-            Body::PutSignal {
-                pe,
-                dest,
-                source,
-                update,
-                ..
-            } => {
-                self.put(pe, dest, source);
-                signal(pe, update);
+            Body::PutSignal(put, update, _) => {
+                self.put(put.pe, put.dest, put.source);
+                signal(put.pe, update);
             }
-            Body::Atomic {
-                pe,
-                offset,
-                width,
-                operation,
-                ..
-            } => {
-                return Ok([self.atomic(pe, offset, width, operation), 0]);
+            Body::Atomic(of) => {
+                return Ok([self.atomic(of.pe, of.offset, of.width, of.operation), 0]);
             }
             Body::Signal { pe, update } => signal(pe, update),
-            Body::Copy {
-                to,
-                dest,
-                from,
-                source,
-                bytes,
-            } => {
-                self.copy(to, dest, from, source, bytes);
-            }
+            Body::Copy(of) => self.copy(of.to, of.dest, of.from, of.source, of.bytes),
             Body::Load { offset, bytes } => return Ok([self.load(offset, bytes), 0]),
             Body::Fence => self.fence(),
             Body::Quiet => self.quiet(),

@@ -16,7 +16,8 @@ pub use merge::{Merged, has_parts, is_left, merge, remove_parts};
 pub use record::{Kind, Record};
 
 use super::{
-    Atomic, Body, Found, Memory, Properties, Reply, Request, Search, Submission, Transport,
+    Atomic, AtomicRequest, Body, Found, GetRequest, Memory, Properties, PutRequest, Reply, Request,
+    Search, Submission, Transport,
 };
 use crate::job::block::Control;
 use crate::op::SignalOp;
@@ -204,21 +205,21 @@ fn described(body: &Body<'_>) -> Option<Record> {
         SignalOp::Add => Kind::Update,
     };
     let (kind, offset, width, value) = match *body {
-        Body::Put { dest, .. } => (Kind::Update, dest, bytes, 0),
+        Body::Put(PutRequest { dest, .. }, _) => (Kind::Update, dest, bytes, 0),
         Body::PutValue { dest, value, .. } => {
             let kind = if bytes <= 8 { Kind::Set } else { Kind::Update };
             (kind, dest, bytes, value[0])
         }
-        Body::PutBlocks { dest, transfer, .. } => (Kind::Update, dest, transfer.dest().span(), 0),
-        Body::Get { source, .. }
+        Body::PutBlocks(put, transfer) => (Kind::Update, put.dest, transfer.dest().span(), 0),
+        Body::Get(GetRequest { source, .. }, _)
         | Body::GetValue { source, .. }
-        | Body::GetBlocks { source, .. } => (Kind::Call, source, 0, 0),
-        Body::PutSignal { update, .. } | Body::Signal { update, .. } => {
+        | Body::GetBlocks(GetRequest { source, .. }, _) => (Kind::Call, source, 0, 0),
+        Body::PutSignal(_, update, _) | Body::Signal { update, .. } => {
             (of_signal(update.op), update.offset, 8, update.value)
         }
-        Body::Atomic {
+        Body::Atomic(AtomicRequest {
             offset, operation, ..
-        } => match operation {
+        }) => match operation {
             Atomic::Fetch => (Kind::Call, offset, bytes, 0),
             Atomic::Set(value) | Atomic::Swap(value) => (Kind::Set, offset, bytes, value),
             _ => (Kind::Update, offset, bytes, 0),
@@ -228,7 +229,7 @@ fn described(body: &Body<'_>) -> Option<Record> {
         Body::GetAll(_)
         | Body::Read { .. }
         | Body::Write { .. }
-        | Body::Copy { .. }
+        | Body::Copy(_)
         | Body::Load { .. }
         | Body::QuietBeforeRelease => return None,
     };
