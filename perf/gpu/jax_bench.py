@@ -52,10 +52,12 @@ def global_array(value: np.ndarray) -> jax.Array:
     return jax.make_array_from_callback((n * value.shape[0],), sharding, lambda _: value)
 
 
-def chained(one):
-    """A program of many calls, each of which takes the result of the previous call."""
+def chained(one, donated):
+    """A program of many calls, each of which takes the result of the previous call. With `donated` arguments, results take the places of the
+    arguments, as in the step of a training loop, and XLA launches the same CUDA graph again without an update.
+    """
 
-    @jax.jit
+    @partial(jax.jit, donate_argnums=(0, 1) if donated else ())
     @partial(jax.shard_map, mesh=mesh, in_specs=(P("pe"), P("pe")), out_specs=(P("pe"), P("pe")), check_vma=False)
     def program(x, token):
         for _ in range(CALLS):
@@ -66,27 +68,34 @@ def chained(one):
     return program
 
 
-def measured(program, x, token) -> tuple[float, jax.Array, jax.Array]:
-    """Microseconds of a call: the median of the rounds, the slowest PE's."""
+def measured(program, nbytes, token) -> tuple[float, jax.Array]:
+    """Microseconds of a call, the median of the rounds on this PE, and the last token."""
     took = []
+    x = global_array(np.full(nbytes // 4, float(n), np.float32))
     for _ in range(ROUNDS + 2):
         jax.block_until_ready((x, token))
         nvshmem.barrier_all()
         start = time.perf_counter()
         x, token = jax.block_until_ready(program(x, token))
         took.append((time.perf_counter() - start) / CALLS * 1e6)
-    return statistics.median(took[2:]), x, token
+    assert (np.asarray(x.addressable_shards[0].data) == n).all()
+    return statistics.median(took[2:]), token
 
 
-ours, theirs = chained(nj.all_reduce), chained(lambda x, token: (jax.lax.psum(x, "pe"), token))
-token = global_array(np.zeros(1, np.uint32))
+def token_of(value):
+    return global_array(np.full(1, value, np.uint32))
+
+
+programs = {
+    donated: (chained(nj.all_reduce, donated), chained(lambda x, token: (jax.lax.psum(x, "pe"), token), donated)) for donated in (False, True)
+}
+token = token_of(0)
 for nbytes in sizes:
-    x = global_array(np.full(nbytes // 4, float(n), np.float32))
-    mine, y, token = measured(ours, x, token)
-    xla, z, _ = measured(theirs, x, token)
-    for result in (y, z):
-        assert (np.asarray(result.addressable_shards[0].data) == n).all()
-    if me == 0:
-        row(f"jax: all_reduce in jit, {nbytes} bytes, {n} PEs", mine, "us", share=WANTED.get(nbytes), peer=("jax.lax.psum", xla))
+    for donated, (ours, theirs) in programs.items():
+        mine, token = measured(ours, nbytes, token)
+        xla, _ = measured(theirs, nbytes, token_of(0))
+        if me == 0:
+            name = f"jax: all_reduce in jit{' with donated arrays' if donated else ''}, {nbytes} bytes, {n} PEs"
+            row(name, mine, "us", share=WANTED.get(nbytes), peer=("jax.lax.psum", xla))
 nj.stop()
 nvshmem.finalize()

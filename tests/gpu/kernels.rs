@@ -34,7 +34,7 @@ fn kernels_pass(args: &[&str]) {
 #[test]
 fn collectives_drawn_by_lot_move_every_byte_and_no_other() {
     for seed in 1..=12 {
-        kernels_pass(&["random", &seed.to_string(), "120"]);
+        kernels_pass(&["random", &seed.to_string(), "600"]);
     }
 }
 

@@ -99,8 +99,13 @@ class Draw {
     // Bytes of a part that fits the staging.
     u64 length(Way way) {
         u64 most = way == Way::Flags ? job.team.slot / 2 : way == Way::Lamport ? job.team.lamport : 900;
-        return coin() ? below(40) + 1 : below(most) + 1;
+        u64 bytes = coin() ? below(40) + 1 : below(most) + 1, unit = job.n * 16;
+        // Often a message that has equal shares.
+        return way == Way::Lamport && bytes > unit && coin() ? bytes - bytes % unit : bytes;
     }
+
+    // Equal shares of a message for all members, for two shots of Lamport's algorithm; 0: one shot.
+    u64 share(u64 bytes) const { return job.n > 2 && bytes % (job.n * 16) == 0 ? bytes / job.n : 0; }
 
     void barrier() {
         step(nvshmemrs_barrier, BARRIER, Way::Direct, [](i32, Collective &) {});
@@ -112,7 +117,7 @@ class Draw {
         bool in_place = coin();
         u64 bytes = length(way);
         i32 root = below(job.n);
-        u64 source = room(bytes, 1), dest = in_place ? source : room(bytes, 1), chunk = coin() ? 0 : 128;
+        u64 source = room(bytes, 1), dest = in_place ? source : room(bytes, 1), chunk = way == Way::Lamport ? share(bytes) : coin() ? 0 : 128;
         Bytes data = this->bytes(bytes);
         put(root, source, data);
         for (i32 m = 0; m < job.n; m++) expect(m, dest, data, "broadcast");
@@ -283,9 +288,7 @@ class Draw {
                 expect(m, place(m), result, "reduction " + std::to_string(operation));
             }
         }
-        // By Lamport's algorithm, equal shares for all members.
-        u64 chunk = below(3) * 32;
-        if (way == Way::Lamport) chunk = n > 2 && bytes % (n * 16) == 0 ? bytes / n : 0;
+        u64 chunk = way == Way::Lamport ? share(bytes) : below(3) * 32;
         const ReduceKernels &kernels = REDUCTIONS[floating ? 11 : 7];
         step(kernel_of(way, kernels.flags, kernels.lamport, kernels.direct), operation, way, [&](i32 m, Collective &c) {
             c.dest = place(m), c.source = source, c.bytes = bytes, c.op = SUM, c.chunk = chunk;

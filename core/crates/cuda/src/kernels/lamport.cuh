@@ -30,23 +30,23 @@ class Lamport {
     }
 
     // Sends this block's units of parts to the members of steps `from` to `to` on the right, `to` not included. `source(step)` is the address of
-    // a part. Step 0 is this member: its part is copied to `own`.
+    // a part. Step 0 is this member: its part is copied to `own`. `shot`: 1 for parts that follow those of shot 0 in the staging.
     template <class Source>
-    __device__ void send(i32 from, i32 to, u64 own, const Source &source) const {
-        send_units<BATCH, true>(from, to, own, source);
-        send_units<1, false>(from, to, own, source);
+    __device__ void send(i32 from, i32 to, u64 own, const Source &source, u32 shot = 0) const {
+        send_units<BATCH, true>(from, to, own, source, shot);
+        send_units<1, false>(from, to, own, source, shot);
     }
 
-    // Receives this block's units of the parts of the members of steps `from` to `to`, and writes them to `dest(member)`. `shot`: 1 for results that
-    // `fold` has sent.
+    // Receives this block's units of the parts of the members of steps `from` to `to`, and writes them to `dest(member)`. `relays`: they also go
+    // to all other members but their sender, in shot 1.
     template <class Dest>
-    __device__ void receive(i32 from, i32 to, u32 shot, const Dest &dest) const {
-        receive_units<BATCH, true>(from, to, shot, dest);
-        receive_units<1, false>(from, to, shot, dest);
+    __device__ void receive(i32 from, i32 to, u32 shot, const Dest &dest, bool relays = false) const {
+        receive_units<BATCH, true>(from, to, shot, dest, relays);
+        receive_units<1, false>(from, to, shot, dest, relays);
     }
 
     // Folds this block's units of the first `members` members, and writes the results to `dest`; `mine` is the address of this member's part.
-    // `sends`: the results go to all other members, too.
+    // `sends`: the results go to all other members, too, in shot 1.
     template <class T>
     __device__ void fold(i32 members, u64 mine, u64 dest, bool sends) const {
         // The loop for any number of members has one unit of a thread under way; for two members, several units are faster.
@@ -130,7 +130,7 @@ class Lamport {
     }
 
     template <int K, bool WHOLE, class Source>
-    __device__ void send_units(i32 from, i32 to, u64 own, const Source &source) const {
+    __device__ void send_units(i32 from, i32 to, u64 own, const Source &source, u32 shot) const {
         u32 width = count<WHOLE>(), items = width * (u32)(to > from ? to - from : 0);
         for (u32 i = thread; i < items; i += K * threads) {
             Pair data[K];
@@ -146,13 +146,13 @@ class Lamport {
             for (int k = 0; k < K; k++) {
                 if (i + k * threads >= items) break;
                 if (step[k] == 0) write<WHOLE>(own, unit[k], data[k]);
-                else put(turn.part(turn.right(step[k])), unit[k], 0, data[k]);
+                else put(turn.part(turn.right(step[k])), unit[k], shot, data[k]);
             }
         }
     }
 
     template <int K, bool WHOLE, class Dest>
-    __device__ void receive_units(i32 from, i32 to, u32 shot, const Dest &dest) const {
+    __device__ void receive_units(i32 from, i32 to, u32 shot, const Dest &dest, bool relays) const {
         u32 width = count<WHOLE>(), items = width * (u32)(to > from ? to - from : 0);
         for (u32 i = thread; i < items; i += K * threads) {
             Pair data[K];
@@ -167,8 +167,12 @@ class Lamport {
             }
             if (!take(places, data)) return;
 #pragma unroll
-            for (int k = 0; k < K; k++)
-                if (places[k]) write<WHOLE>(dest(member[k]), unit[k], data[k]);
+            for (int k = 0; k < K; k++) {
+                if (!places[k]) break;
+                for (i32 step = 1; relays && step < turn.c.team.n; step++)
+                    if (turn.right(step) != member[k]) put(turn.part(turn.right(step)), unit[k], 1, data[k]);
+                write<WHOLE>(dest(member[k]), unit[k], data[k]);
+            }
         }
     }
 

@@ -100,21 +100,30 @@ DEVICE void send_from_root(const Collective &c, u64 part) {
         });
 }
 
-// The same in units of sixteen bytes.
+// The same in units of sixteen bytes. A broadcast of a large message has two shots (c.chunk): the root sends each member a share, which the member
+// relays to the others, and its own share to all.
 DEVICE void send_from_root_lamport(const Collective &c, u64 part) {
     Turn turn(c);
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    Lamport units(turn, c.bytes, source | dest | part);
-    bool root = c.team.me == c.root;
+    i32 n = c.team.n;
+    bool root = c.team.me == c.root, shares = c.chunk != 0;
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, share = c.chunk;
+    if (shares) part = share;
+    Lamport units(turn, shares ? share : c.bytes, source | dest | part);
     turn.move_through_staging(
         false,
         [&] {
+            if (!root) return;
             auto from = [&](i32 step) { return source + turn.right(step) * part; };
-            if (root) units.send(dest == from(0), c.team.n, dest, from);
+            units.send(shares || dest == from(0), n, dest, from);
+            if (shares) units.send(1, n, 0, [&](i32) { return from(0); }, 1);
+            for (i32 m = 0; shares && m < n && dest != source; m++)
+                units.send(0, 1, dest + m * share, [&](i32) { return source + m * share; });
         },
         [&] {
+            if (root) return;
             i32 step = turn.step_to(c.root);
-            if (!root) units.receive(step, step + 1, 0, [&](i32) { return dest; });
+            units.receive(step, step + 1, 0, [&](i32) { return dest + c.team.me * share; }, shares);
+            if (shares) units.receive(1, n, 1, [&](i32 member) { return dest + member * share; });
         });
 }
 

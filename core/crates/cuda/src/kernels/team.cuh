@@ -83,8 +83,8 @@ struct Collective {
     u64 finished;
     u64 ticket;
     // reduce, direct: bytes of the chunks in which members send each other their sources; 0: they read them.
-    // reduce in lamport.cuh: bytes of each member's share; 0: each member folds all.
-    // broadcast: bytes of the pieces in which other members hand the message on; 0: the root sends to all.
+    // reduce and broadcast in lamport.cuh: bytes of each member's share; 0: one shot.
+    // broadcast, direct: bytes of the pieces in which other members hand the message on; 0: the root sends to all.
     u64 chunk;
 };
 static_assert(sizeof(Collective) == 240, "as Collective in mod.rs");

@@ -119,7 +119,7 @@ const DIRECT_BYTES: u64 = 32;
 /// The unit of chunks, and the least chunk of a reduction that is divided among the blocks.
 const LINE: u64 = 128;
 const LEAST_CHUNK: u64 = 1 << 10;
-/// The bytes that two shots of a `reduce` must save each member to be worth their longer latency.
+/// The bytes that two shots must save each member, or the root, to be worth their longer latency.
 const SECOND_SHOT: u64 = 384 << 10;
 /// The fewest bytes for which collect uses one more block.
 const COLLECT_BYTES: u64 = 64 << 10;
@@ -322,12 +322,13 @@ pub(crate) fn has_room(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> boo
     bytes <= room(algorithm, team)
 }
 
-/// Bytes of the share that each member folds for all in a `reduce` by Lamport's algorithm; 0: each folds all. Two shots take longer, but fewer
-/// bytes travel with three members or more.
+/// Bytes of the share that each member folds for all in a `reduce` by Lamport's algorithm, or relays to all in a `broadcast`; 0: there is one
+/// shot. Two shots take longer, but a member sends fewer bytes if there are three members or more.
 fn share(operation: Operation, bytes: u64, team: &TeamArgs) -> u64 {
     let n = team.n as u64;
     let saved = bytes * n.saturating_sub(1) * n.saturating_sub(2) / n;
-    let two_shots = operation == Operation::Reduce && saved > SECOND_SHOT;
+    let has_shares = matches!(operation, Operation::Reduce | Operation::Broadcast);
+    let two_shots = has_shares && saved > SECOND_SHOT;
     match two_shots && bytes.is_multiple_of(n * LINE) {
         true => bytes / n,
         false => 0,
@@ -378,22 +379,25 @@ fn chosen(
         (KernelSet::Reduces, Some(reduction)) => reduction.kernel(algorithm),
         _ => return None,
     };
-    let through_staging = |unit| {
+    let through_staging = |unit, each| {
         let items = moved.div_ceil(unit);
         let grid = items.div_ceil(threads).min(most);
-        let block = items.div_ceil(grid).min(MOST_THREADS);
+        let block = items.div_ceil(grid * each).min(MOST_THREADS);
         geometry(kernel, n, grid, block, FLAG_THREADS)
     };
+    let share = share(operation, bytes, team);
+    // Two units of a thread are under way at the same time, except where a thread waits for the unit of each member before the next unit.
+    let one_by_one = reduction.is_some() && share == 0 && n > 2;
     let mut plan = match algorithm {
-        Algorithm::Flags => through_staging(UNIT),
-        Algorithm::Lamport => through_staging(LAMPORT_UNIT),
+        Algorithm::Flags => through_staging(UNIT, 1),
+        Algorithm::Lamport => through_staging(LAMPORT_UNIT, if one_by_one { 1 } else { 2 }),
         Algorithm::Direct | Algorithm::Engines => {
             let grid = moved.div_ceil(threads * DIRECT_BYTES).min(most);
             geometry(kernel, n, grid, threads, 0)
         }
     };
     plan.chunk = match reduction {
-        _ if algorithm == Algorithm::Lamport => share(operation, bytes, team) as u32,
+        _ if algorithm == Algorithm::Lamport => share as u32,
         // Each block has a chunk of the member's share at least.
         Some(_) if n > 2 => {
             let each = (bytes / n / u64::from(plan.grid)).next_multiple_of(LINE);
