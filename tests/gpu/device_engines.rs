@@ -48,3 +48,15 @@ fn members_that_differ_get_an_error() {
     passes("operations", 2, &[]);
     passes("algorithms", 2, &[]);
 }
+
+/// The error of a driver that fails in the middle of a collective is no reason to unmap memory that a copy uses.
+#[test]
+fn a_copy_that_began_ends_before_its_memory_is_released() {
+    passes("unfinished", 2, &[]);
+}
+
+/// The stand-in is as the driver in this.
+#[test]
+fn a_wait_for_an_event_is_for_the_record_of_that_time() {
+    passes("recorded_again", 1, &[]);
+}

@@ -247,8 +247,68 @@ static void operations(void) { differs(NVSHMEMRS_ALGORITHM_ENGINES, ALLTOALL, "c
 
 static void algorithms(void) { differs(NVSHMEMRS_ALGORITHM_DIRECT, FCOLLECT, "other arguments"); }
 
+/* PE 0 has put the copy of its own part on a stream of the library, and the driver refuses the next copy. Memory must stay until that stream
+ * has come to its copy. */
+static void unfinished(void)
+{
+    begin_with(16 << 20);
+    buffers_t on = buffers(4096);
+    nvshmemrs_stream_t stream;
+    CHECK(nvshmemrs_stream_new(rt, &stream));
+    use(NVSHMEMRS_ALGORITHM_ENGINES);
+    CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
+    if (pe == 0) {
+        void (*fail_after)(const char *, int);
+        *(void **)&fail_after = driver("fake_cuda_fail_after");
+        fail_after("cuMemcpyAsync", 1);
+        REFUSED(NVSHMEMRS_ERROR_CUDA, "cuMemcpyAsync", nvshmemrs_fcollect(stream, NVSHMEMRS_TEAM_WORLD, on.dest, on.source, 4096));
+    } else {
+        /* The team may be broken already. */
+        const int32_t status = nvshmemrs_fcollect(stream, NVSHMEMRS_TEAM_WORLD, on.dest, on.source, 4096);
+        if (status != NVSHMEMRS_SUCCESS && status != NVSHMEMRS_ERROR_TEAM_BROKEN)
+            FAIL("status %d: %s", (int)status, nvshmemrs_last_error());
+    }
+    if (nvshmemrs_finalize(rt) == NVSHMEMRS_SUCCESS && pe == 0)
+        FAIL("finalize succeeds");
+    leave();
+}
+
+static void set(void *flag) { atomic_store((atomic_int *)flag, 1); }
+
+/* A stream that waits for an event waits for the record of that time, though the event is recorded again on another stream: the library
+ * uses its events so. */
+static void recorded_again(void)
+{
+    begin();
+    cuda_stream_t held = new_stream(), waits = new_stream(), other = new_stream();
+    void *event;
+    atomic_int open = 0, after = 0;
+    CUDA(cuEventCreate, (void **, unsigned), &event, 2);
+    hold_up(held, &open);
+    CUDA(cuEventRecord, (void *, cuda_stream_t), event, held);
+    CUDA(cuStreamWaitEvent, (cuda_stream_t, void *, unsigned), waits, event, 0);
+    CUDA(cuLaunchHostFunc, (cuda_stream_t, void (*)(void *), void *), waits, set, &after);
+    CUDA(cuEventRecord, (void *, cuda_stream_t), event, other);
+    CUDA(cuStreamSynchronize, (cuda_stream_t), other);
+    int (*query)(cuda_stream_t);
+    *(void **)&query = driver("cuStreamQuery");
+    for (int look = 0; look < 50; look++, pause_ms(1))
+        if (query(waits) == 0 || atomic_load(&after))
+            FAIL("the stream has not waited for the first record");
+    atomic_store(&open, 1);
+    CUDA(cuStreamSynchronize, (cuda_stream_t), waits);
+    if (!atomic_load(&after))
+        FAIL("the stream has lost its work");
+    CUDA(cuEventDestroy_v2, (void *), event);
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), held);
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), waits);
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), other);
+    end();
+}
+
 int main(int argc, char **argv)
 {
-    static const part_t all[] = {{"values", values}, {"graph", graph}, {"teams", teams}, {"operations", operations}, {"algorithms", algorithms}};
+    static const part_t all[] = {{"values", values}, {"graph", graph}, {"teams", teams}, {"operations", operations}, {"algorithms", algorithms},
+                                 {"unfinished", unfinished}, {"recorded_again", recorded_again}};
     return run_part(argc, argv, all, sizeof all / sizeof *all, "engines");
 }

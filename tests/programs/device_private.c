@@ -72,9 +72,10 @@ static void start(void)
     use_team(NVSHMEMRS_TEAM_WORLD);
 }
 
-/* The program's own resources, of which the library needs none after finalize. */
+/* The program's own resources, of which the library needs none after finalize; kernels on the stream do, unless finalize has succeeded. */
 static void release_own(void)
 {
+    CUDA(cuStreamSynchronize, (cuda_stream_t), job.raw);
     CUDA(cuStreamDestroy_v2, (cuda_stream_t), job.raw);
     for (int i = 0; i < 2; i++)
         release(job.private[i], BYTES);
@@ -316,18 +317,36 @@ static void graph(void)
 
 enum { PAGE = 2 << 20 };
 
-/* Addresses of the GPU without memory, at the end of a buffer or from its start. */
+/* Addresses of the GPU without memory: at the end of a buffer, from its start, and between two allocations. */
 static void unmapped(void)
 {
     start();
-    const uint64_t range = reserve(2 * PAGE);
+    const uint64_t range = reserve(3 * PAGE);
     char *const good = job.private[0], *const reserved = (char *)range;
     fill(range, PAGE, device);
     NO_BUFFER("dest", reserved + PAGE - 1023, good);
     NO_BUFFER("source", good, reserved + PAGE - 512);
+    fill(range + 2 * PAGE, PAGE, device);
+    REFUSED(NVSHMEMRS_ERROR_NOT_SYMMETRIC, "dest", nvshmemrs_fcollect(job.stream, job.team, reserved + PAGE - 512, good, PAGE + 1024));
+    REFUSED(NVSHMEMRS_ERROR_NOT_SYMMETRIC, "source", nvshmemrs_fcollect(job.stream, job.team, good, reserved + PAGE - 512, PAGE + 1024));
+    /* Without the hole the allocations are memory like any other. */
+    fill(range + PAGE, PAGE, device);
+    unsigned char sent[1024], got[1024];
+    for (size_t at = 0; at < sizeof sent; at++)
+        sent[at] = (unsigned char)(at * 7 + at / 256);
+    for (int boundary = 1; boundary <= 2; boundary++) {
+        char *const across = reserved + boundary * PAGE - 512;
+        copy(across, sent, sizeof sent);
+        CHECK(nvshmemrs_broadcast(job.stream, job.team, good, across, sizeof sent, pe));
+        CHECK(nvshmemrs_broadcast(job.stream, job.team, across + 1, good, sizeof sent, pe));
+        copy(got, across + 1, sizeof got);
+        if (memcmp(got, sent, sizeof got))
+            FAIL("other data across boundary %d", boundary);
+    }
     CUDA(cuMemUnmap, (uint64_t, size_t), range, PAGE);
     NO_BUFFER("source", good, reserved);
-    CUDA(cuMemAddressFree, (uint64_t, size_t), range, 2 * PAGE);
+    CUDA(cuMemUnmap, (uint64_t, size_t), range + PAGE, 2 * PAGE);
+    CUDA(cuMemAddressFree, (uint64_t, size_t), range, 3 * PAGE);
     finish();
 }
 

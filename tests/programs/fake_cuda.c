@@ -136,10 +136,12 @@ extern const kernel_t *fake_kernel_find(const char *name);
 
 /* The work of a stream. */
 typedef struct event event_t;
+typedef struct record record_t;
 typedef struct stream stream_t;
 typedef struct work {
     struct work *next;
     event_t *event;
+    record_t *record;
     stream_t *stream;
     void (*call)(void *);
     void (*run)(struct work *);
@@ -199,9 +201,14 @@ enum { GLOBAL, THREAD_LOCAL, RELAXED };
 static graph_t *captures[16];
 static __thread int capture_mode;
 
-/* The function of the driver that fails from now on, NULL for none; programs find this by dlsym. */
+/* The function of the driver that fails from now on, NULL for none; or that fails after some more calls. Programs find these by dlsym. */
 static const char *failing;
-void fake_cuda_fail(const char *call) { __atomic_store_n(&failing, call, __ATOMIC_SEQ_CST); }
+static int good_calls;
+void fake_cuda_fail_after(const char *call, int calls) {
+    __atomic_store_n(&good_calls, calls, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&failing, call, __ATOMIC_SEQ_CST);
+}
+void fake_cuda_fail(const char *call) { fake_cuda_fail_after(call, 0); }
 
 /* The function of the driver that does not return until another one is named, or NULL; programs find this by dlsym. */
 static const char *stalling;
@@ -219,7 +226,7 @@ static void be_busy(void) {
 
 static int fails(const char *call) {
     const char *now = __atomic_load_n(&failing, __ATOMIC_SEQ_CST);
-    return now && !strcmp(now, call);
+    return now && !strcmp(now, call) && __atomic_fetch_sub(&good_calls, 1, __ATOMIC_SEQ_CST) <= 0;
 }
 
 static long setting(const char *name, long value) {
@@ -1115,15 +1122,26 @@ int cuPointerGetAttributes(unsigned count, int *attributes, void **values, addre
 
 /* Events. */
 
+/* One record of an event. Waits mean the latest one at the time of their call, also if the event is recorded again meanwhile. With the event's
+ * lock. */
+struct record {
+    int users, reached;
+    struct timespec at;
+};
+
 struct event {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned long recorded, reached;
-    struct timespec at;
+    /* The latest record, NULL for none. */
+    record_t *latest;
     /* Where it was recorded last, and in which capture. */
     stream_t *stream;
     graph_t *captured;
 };
+
+static void let_go_of_record(record_t *record) {
+    if (record && !--record->users) free(record);
+}
 
 int cuEventCreate(event_t **event, unsigned flags) {
     (void)flags;
@@ -1145,9 +1163,9 @@ int cuEventDestroy_v2(event_t *event) {
 static void run_record(work_t *work) {
     event_t *event = work->event;
     pthread_mutex_lock(&event->lock);
-    /* A record on another stream that came later may have been reached before. */
-    if (event->reached < work->bytes) event->reached = work->bytes;
-    clock_gettime(CLOCK_MONOTONIC, &event->at);
+    work->record->reached = 1;
+    clock_gettime(CLOCK_MONOTONIC, &work->record->at);
+    let_go_of_record(work->record);
     pthread_cond_broadcast(&event->changed);
     pthread_mutex_unlock(&event->lock);
 }
@@ -1159,10 +1177,14 @@ int cuEventRecord(event_t *event, stream_t *stream) {
     event->stream = stream;
     event->captured = stream->capture;
     if (event->captured) return SUCCESS;
+    record_t *record = calloc(1, sizeof *record);
+    /* The event's and the stream's. */
+    record->users = 2;
     pthread_mutex_lock(&event->lock);
-    work_t work = {.run = run_record, .event = event, .bytes = ++event->recorded};
+    let_go_of_record(event->latest);
+    event->latest = record;
     pthread_mutex_unlock(&event->lock);
-    add(stream, work);
+    add(stream, (work_t){.run = run_record, .event = event, .record = record});
     return SUCCESS;
 }
 
@@ -1179,14 +1201,15 @@ int cuEventQuery(event_t *event) {
     if (forbidden()) return CAPTURE_UNSUPPORTED;
     urge(event->stream);
     pthread_mutex_lock(&event->lock);
-    int reached = event->reached == event->recorded;
+    int reached = !event->latest || event->latest->reached;
     pthread_mutex_unlock(&event->lock);
     return reached ? SUCCESS : NOT_READY;
 }
 
 int cuEventElapsedTime(float *milliseconds, event_t *start, event_t *end) {
-    if (!start->reached || !end->reached) return INVALID_VALUE;
-    *milliseconds = (float)(end->at.tv_sec - start->at.tv_sec) * 1e3f + (float)(end->at.tv_nsec - start->at.tv_nsec) / 1e6f;
+    const record_t *from = start->latest, *to = end->latest;
+    if (!from || !from->reached || !to || !to->reached) return INVALID_VALUE;
+    *milliseconds = (float)(to->at.tv_sec - from->at.tv_sec) * 1e3f + (float)(to->at.tv_nsec - from->at.tv_nsec) / 1e6f;
     return SUCCESS;
 }
 
@@ -1194,7 +1217,8 @@ static void run_wait(work_t *work) {
     event_t *event = work->event;
     urge(work->stream);
     pthread_mutex_lock(&event->lock);
-    while (event->reached < work->bytes) pthread_cond_wait(&event->changed, &event->lock);
+    while (!work->record->reached) pthread_cond_wait(&event->changed, &event->lock);
+    let_go_of_record(work->record);
     pthread_mutex_unlock(&event->lock);
 }
 
@@ -1217,10 +1241,10 @@ int cuStreamWaitEvent(stream_t *stream, event_t *event, unsigned flags) {
     if (real(stream)->capture && !event->captured) return CAPTURE_ISOLATION;
     if (event->captured) return join_capture(real(stream), event);
     pthread_mutex_lock(&event->lock);
-    /* The latest record at the time of the call. */
-    work_t work = {.run = run_wait, .event = event, .stream = event->stream, .bytes = event->recorded};
+    work_t work = {.run = run_wait, .event = event, .record = event->latest, .stream = event->stream};
+    if (work.record) work.record->users++;
     pthread_mutex_unlock(&event->lock);
-    add(real(stream), work);
+    if (work.record) add(real(stream), work);
     return SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 /* Buffers that are registered and unregistered while threads of the program store to them, and other PEs put to them in between: nothing
  * is lost. With REGISTERED_FORBIDS the kernel refuses userfaultfd, as in many a container: then a process with several threads gets an
- * error, and one without can go on. Each PE prints "same" at the end. */
+ * error, and one without can go on. With REGISTERED_FORKS a thread forks children meanwhile, which find the buffer's contents. Each PE prints
+ * "same" at the end. */
 
 #include "check.h"
 
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 enum { PAGE = 4096, PAGES = 48, BYTES = PAGES * PAGE, WORDS = BYTES / 8, WRITERS = 2, ROUNDS = 25 };
 
@@ -132,6 +134,47 @@ static void refused_where_it_could_be(void)
         EXPECT(buffer[i] == (i == 7 ? 5 : i));
 }
 
+/* The contents of a buffer that takes some time to move. */
+enum { LARGE = 32 << 20, VALUE = 5 };
+
+static void *fork_children(void *large)
+{
+    const volatile char *bytes = large;
+    for (int children = 0; children < 10 || !atomic_load(&stop); children++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            for (size_t i = 0; i < LARGE; i += PAGE)
+                if (bytes[i] != VALUE)
+                    _exit(1);
+            _exit(0);
+        }
+        int status;
+        EXPECT(child > 0 && waitpid(child, &status, 0) == child);
+        if (status != 0) {
+            fprintf(stderr, "child %d has found other contents: wait status %#x\n", children, status);
+            exit(6);
+        }
+    }
+    return NULL;
+}
+
+static void children_find_the_contents(void)
+{
+    char *large = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(large != MAP_FAILED);
+    memset(large, VALUE, LARGE);
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, fork_children, large) == 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        void *symmetric;
+        CHECK(nvshmemrs_buffer_register(rt, large, LARGE, NULL, &symmetric));
+        CHECK(nvshmemrs_buffer_unregister(rt, symmetric));
+    }
+    atomic_store(&stop, 1);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    munmap(large, LARGE);
+}
+
 int main(void)
 {
     if (getenv("REGISTERED_FORBIDS") != NULL)
@@ -140,6 +183,8 @@ int main(void)
     CHECK(nvshmemrs_n_pes(rt, &n_pes));
     if (getenv("REGISTERED_FORBIDS") != NULL)
         refused_where_it_could_be();
+    else if (getenv("REGISTERED_FORKS") != NULL)
+        children_find_the_contents();
     else
         nothing_is_lost();
     CHECK(nvshmemrs_finalize(rt));

@@ -4,10 +4,13 @@ use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::names::{expand, exported};
 use nvshmemrs_tests::standard::{Mistake, Standard, reports, same};
-use nvshmemrs_tests::{HANG, bin, bin_dir, launcher, left_out, program, run, spawn};
+use nvshmemrs_tests::{HANG, Running, bin, bin_dir, launcher, left_out, program, run, spawn};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
 use std::process::Command;
+use tempfile::TempDir;
 
 const SHMEM: Standard = Standard {
     prefix: "shmem",
@@ -175,34 +178,80 @@ fn when_a_pe_dies_a_thread_behind_another_thread_learns_it() {
         .assert_stderr("PE 1 (pid ");
 }
 
+/// What `nvshmemrs-info --job` says of the job of a process.
+#[track_caller]
+fn report_of_job(pid: &str) -> String {
+    run(
+        Command::new(bin("nvshmemrs-info")).args(["--job", pid]),
+        HANG,
+    )
+    .stdout
+}
+
+/// A job of `held_lock.c` with three PEs.
+struct HeldLock {
+    job: Running,
+    /// The process of PE 0.
+    pid: String,
+    /// The files for which PEs wait.
+    _turns: TempDir,
+}
+
+impl HeldLock {
+    /// Starts the job by a command with these words. Each PE up to `last` begins to wait when the board shows that the PE before waits; in
+    /// `sleep` PE 0 waits for nothing.
+    #[track_caller]
+    fn start(instead: &str, last: u32, command: impl FnOnce(&[OsString]) -> Command) -> HeldLock {
+        let program = SHMEM.compiled("held_lock.c", "held-lock", &["-g"]);
+        let turns = TempDir::new().expect("a folder");
+        let words = [
+            program.into_os_string(),
+            instead.into(),
+            turns.path().into(),
+        ];
+        let mut job = spawn(&mut command(&words));
+        let pid: String = job.until("a pid", |job| {
+            let printed = job.stdout();
+            let mut lines = printed.lines();
+            Some(lines.find_map(|line| line.strip_prefix("PE 0 is "))?.into())
+        });
+        for pe in 1..=last {
+            if pe > 1 || instead != "sleep" {
+                let before = format!("PE {} (pid ", pe - 1);
+                let waits = |line: &str| {
+                    line.trim_start().starts_with(&before) && line.contains("): in shmem_")
+                };
+                job.until("wait of the PE before", |_| {
+                    report_of_job(&pid).lines().any(waits).then_some(())
+                });
+            }
+            fs::write(turns.path().join(pe.to_string()), "").expect("cannot write a file");
+        }
+        HeldLock {
+            job,
+            pid,
+            _turns: turns,
+        }
+    }
+}
+
 /// Starts `held_lock.c` on one host, or on two; gives the report of `nvshmemrs-info --job` that has all these parts.
 #[track_caller]
 fn report_of_held_lock(instead: &str, on_two_hosts: bool, parts: &[&str]) -> String {
-    let program = SHMEM.compiled("held_lock.c", "held-lock", &["-g"]);
-    let words = [program.into_os_string(), instead.into()];
-    let mut job = spawn(&mut match on_two_hosts {
-        true => mpirun(&[], &[host("a", 1), host("b", 2)], &words),
+    let mut held = HeldLock::start(instead, 2, |words| match on_two_hosts {
+        true => mpirun(&[], &[host("a", 1), host("b", 2)], words),
         false => {
             let mut command = launcher(3, &["--grace", "0.2"]);
             command.args(words);
             command
         }
     });
-    let pid: String = job.until("a pid", |job| {
-        let printed = job.stdout();
-        let mut lines = printed.lines();
-        Some(lines.find_map(|line| line.strip_prefix("PE 0 is "))?.into())
-    });
-    let report = job.until("report of a held lock", |_| {
-        let seen = run(
-            Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
-            HANG,
-        )
-        .stdout;
+    let report = held.job.until("report of a held lock", |_| {
+        let seen = report_of_job(&held.pid);
         parts.iter().all(|part| seen.contains(part)).then_some(seen)
     });
-    job.signal(Signal::TERM);
-    job.wait(HANG);
+    held.job.signal(Signal::TERM);
+    held.job.wait(HANG);
     report
 }
 
@@ -244,11 +293,13 @@ fn a_deadlock_of_locks_is_told() {
 /// The stall report of the launcher, and the error of a wait that gives up.
 #[test]
 fn a_stall_and_a_time_limit_name_the_holder_of_a_lock() {
-    let program = SHMEM.compiled("held_lock.c", "held-lock-stall", &["-g"]);
     let options = ["--stall-after", "1", "--timeout", "4", "--grace", "0.2"];
-    let mut command = launcher(3, &options);
-    command.args([program.as_os_str(), "sleep".as_ref()]);
-    let output = run(&mut command, HANG);
+    let held = HeldLock::start("sleep", 1, |words| {
+        let mut command = launcher(3, &options);
+        command.args(words);
+        command
+    });
+    let output = held.job.wait(HANG);
     output.assert_code(1);
     for words in [
         "nothing has moved for 1 s\nPE 1 waits in shmem_set_lock for PE 0, which holds the lock and is ",

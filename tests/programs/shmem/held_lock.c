@@ -1,4 +1,7 @@
-/* PEs hold locks that are never released. The argument chooses the scenario: sleep, barrier, crossed or thread. */
+/* PEs hold locks that are never released.
+ *
+ * Arguments: the scenario, which is sleep, barrier, crossed or thread; and a folder, but for the last: PEs 1 and 2 begin to wait when it has a
+ * file of their number. The test makes that file once the board shows the wait of the PE before, so that no order depends on time. */
 
 #include "common.h"
 
@@ -12,9 +15,17 @@ static void *wants(void *lock)
     return NULL;
 }
 
+static void await_turn(const char *folder)
+{
+    char file[1024];
+    CHECK(snprintf(file, sizeof file, "%s/%d", folder, me) < (int)sizeof file);
+    while (access(file, F_OK) != 0)
+        usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
-    const char *instead = argc > 1 ? argv[1] : "";
+    const char *instead = argc > 1 ? argv[1] : "", *folder = argc > 2 ? argv[2] : ".";
     begin();
     if (me == 0) {
         printf("PE 0 is %d\n", (int)getpid());
@@ -26,7 +37,8 @@ int main(int argc, char **argv)
     shmem_barrier_all();
     if (strcmp(instead, "crossed") == 0) {
         /* PEs 0 and 1 want each other's lock; the last PE comes after PE 1. */
-        usleep(300000 * (useconds_t)me);
+        if (me > 0)
+            await_turn(folder);
         shmem_set_lock(&locks[me == 0]);
         return 0;
     }
@@ -42,7 +54,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (me > 0) {
-        usleep(300000 * (useconds_t)me);
+        await_turn(folder);
         shmem_set_lock(&locks[0]);
     } else if (strcmp(instead, "barrier") == 0) {
         shmem_barrier_all();

@@ -6,12 +6,19 @@ import gc
 import os
 import threading
 import time
-from typing import Callable, Dict
+from typing import Callable, Dict, Tuple
 
 import numpy as np
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import _job
+
+PAGE = os.sysconf("SC_PAGESIZE")
+# glibc keeps stacks of ended threads, up to 40 MiB. A stream's thread has 2 MiB. How many there are depends on
+# how many threads there were at a time, and so on the load of the machine.
+CACHED_STACKS = 20
+# How long streams that were let go may take to come to their end, in seconds.
+PATIENCE = 30
 
 ROUNDS: Dict[str, int] = {}
 KINDS: Dict[str, Callable[[int], None]] = {}
@@ -98,6 +105,19 @@ def threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
+def mapped() -> Tuple[int, int]:
+    """The number of mappings but those of stacks, and the number of stacks: each has a page without
+    access before it.
+    """
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        maps = [line.split() for line in file]
+    stacks = 0
+    for place, access, *_, inode, name in ((*one, "")[:6] for one in maps):
+        start, end = (int(address, 16) for address in place.split("-"))
+        stacks += access == "---p" and inode == "0" and not name and end - start == PAGE
+    return len(maps) - 2 * stacks, stacks
+
+
 def figures() -> Dict[str, int]:
     """What this process has once nothing is in use."""
     gc.collect()
@@ -106,24 +126,28 @@ def figures() -> Dict[str, int]:
     _job.operands.clear()
     if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
         ON.synchronize()
-        # Closes streams that were let go, and frees what was collected.
-        nvshmem.Stream().close()
-        nvshmem.barrier_all()
-        nvshmem.free_array(nvshmem.array(1))
     start = time.monotonic()
-    while threads() > 1 + 1 + threading.active_count() and time.monotonic() < start + 5:
+    while True:
+        if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
+            # Closes streams that were let go and are idle by now, and frees what was collected.
+            nvshmem.Stream().close()
+            nvshmem.barrier_all()
+            nvshmem.free_array(nvshmem.array(1))
+        late = threads() > 1 + 1 + threading.active_count()
+        if not late or time.monotonic() > start + PATIENCE:
+            break
         time.sleep(0.01)
     with open("/proc/self/status", encoding="ascii") as file:
         status = dict(line.split(":", 1) for line in file)
-    with open("/proc/self/maps", encoding="utf-8") as file:
-        maps = sum(1 for _ in file)
+    mappings, stacks = mapped()
     kept = [_job.operands, _job.external, _job.abandoned, _job.team_sizes, _job.live]
     kept += _job.dropped.values()
     return {
         "resident KiB": int(status["RssAnon"].split()[0]) + int(status["RssShmem"].split()[0]),
         "descriptors": len(os.listdir("/proc/self/fd")),
         "threads": threads(),
-        "mappings": maps,
+        "mappings": mappings,
+        "stacks not in use": max(0, stacks - threads() - CACHED_STACKS),
         "objects": len(gc.get_objects()),
         "kept": sum(len(one) for one in kept),
         "allocations": nvshmem.heap_stats().allocations,

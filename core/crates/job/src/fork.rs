@@ -1,5 +1,6 @@
 //! Detects a fork: a forked child shares the PE's memory but is not a PE.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Once, OnceLock};
 
@@ -16,6 +17,11 @@ pub struct Copying {
 
 static COPYING: OnceLock<Copying> = OnceLock::new();
 
+thread_local! {
+    /// Whether `before` has run for the fork under way: another thread may have set [`COPYING`] since.
+    static BEGUN: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Copies memory for each child that is forked from now on.
 pub fn copy_for_child(copying: Copying) {
     let _ = COPYING.set(copying);
@@ -24,11 +30,12 @@ pub fn copy_for_child(copying: Copying) {
 extern "C" fn before() {
     if let Some(copying) = COPYING.get() {
         (copying.before)();
+        BEGUN.set(true);
     }
 }
 
 extern "C" fn in_parent() {
-    if let Some(copying) = COPYING.get() {
+    if let (true, Some(copying)) = (BEGUN.replace(false), COPYING.get()) {
         (copying.in_parent)();
     }
 }
@@ -38,6 +45,7 @@ extern "C" fn in_child() {
     if let Some(copying) = COPYING.get() {
         (copying.in_child)();
     }
+    BEGUN.set(false);
     GENERATION.fetch_add(1, Relaxed);
 }
 

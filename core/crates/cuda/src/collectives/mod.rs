@@ -188,10 +188,9 @@ impl Collectives for CudaTransport {
     }
 
     fn private_offset(&self, address: u64, bytes: u64) -> Option<u64> {
-        let last = address.checked_add(bytes.checked_sub(1)?)?;
+        let end = address.checked_add(bytes).filter(|end| *end > address)?;
         let _current = self.device.enter().ok()?;
-        let is_private = |at| self.layout.locate(at).is_none() && self.is_own_memory(at);
-        (is_private(address) && is_private(last))
+        self.is_private_memory(address, end)
             .then(|| address.wrapping_sub(self.layout.address(self.me, 0)))
     }
 

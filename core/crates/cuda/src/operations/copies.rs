@@ -20,6 +20,7 @@
 use super::Submitted;
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
+use crate::memory::segment::mapping_of;
 use crate::operation::Operation;
 use crate::streams::backpressure::{PIECE, pieces};
 use crate::transport::Submission;
@@ -53,26 +54,58 @@ const NO_DEVICE: u64 = -2_i32 as u32 as u64;
 impl PointerAttribute {
     /// The attribute of an address; `None` if the driver does not know the address. The device's context must be current.
     pub(crate) fn of(self, address: u64) -> Option<u64> {
+        PointerAttribute::all([self], address).map(|[value]| value)
+    }
+
+    /// As [`of`](PointerAttribute::of), for several attributes by one call of the driver.
+    fn all<const N: usize>(which: [PointerAttribute; N], address: u64) -> Option<[u64; N]> {
         use sys::CUpointer_attribute::*;
-        let (attribute, nothing) = match self {
+        let kinds = which.map(|one| match one {
             PointerAttribute::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
             PointerAttribute::Device => (CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, NO_DEVICE),
             PointerAttribute::AddressForKernels => (CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 0),
-        };
-        let (mut value, mut attribute) = (0_u64, attribute);
-        let mut place: *mut c_void = (&raw mut value).cast();
+        });
+        let (mut values, mut attributes) = ([0_u64; N], kinds.map(|(attribute, _)| attribute));
+        let mut places = values
+            .each_mut()
+            .map(|value| (&raw mut *value).cast::<c_void>());
         // Unlike cuPointerGetAttribute, this call does not fail for an address that the driver does not know.
         // SAFETY: rules 1 and 2 of driver.rs: the driver writes 4 bytes for the first two attributes, 8 for the last.
-        let code = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut place, address) };
-        (code == CUresult::CUDA_SUCCESS && value != nothing).then_some(value)
+        let code = unsafe {
+            let (attributes, places) = (attributes.as_mut_ptr(), places.as_mut_ptr());
+            sys::cuPointerGetAttributes(N as u32, attributes, places, address)
+        };
+        let known = values
+            .iter()
+            .zip(kinds)
+            .all(|(value, (_, nothing))| *value != nothing);
+        (code == CUresult::CUDA_SUCCESS && known).then_some(values)
     }
 }
 
 impl CudaTransport {
     /// Whether an address is memory of this PE's GPU, mapped as part of a heap or not. The device's context must be current.
     pub(crate) fn is_own_memory(&self, address: u64) -> bool {
-        PointerAttribute::MemoryType.of(address) == Some(OF_GPU)
-            && PointerAttribute::Device.of(address) == Some(self.device.raw() as u64)
+        let which = [PointerAttribute::MemoryType, PointerAttribute::Device];
+        PointerAttribute::all(which, address) == Some([OF_GPU, self.device.raw() as u64])
+    }
+
+    /// Whether all bytes from `start` up to `end` are memory of this PE's GPU outside of the heap. They may lie in several allocations, without
+    /// a hole between them. The device's context must be current.
+    pub(crate) fn is_private_memory(&self, start: u64, end: u64) -> bool {
+        let is_private = |at| self.layout.locate(at).is_none() && self.is_own_memory(at);
+        let mut at = start;
+        while at < end {
+            if !is_private(at) {
+                return false;
+            }
+            at = match mapping_of(at) {
+                Ok((base, bytes)) if base.saturating_add(bytes) > at => base.saturating_add(bytes),
+                // Memory without a known extent, such as that of another API which the program has mapped: then the last byte decides.
+                _ => return is_private(end - 1),
+            };
+        }
+        true
     }
 
     /// Enqueues a copy on a stream.

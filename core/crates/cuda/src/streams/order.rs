@@ -361,21 +361,33 @@ impl CudaTransport {
         failed.map(|()| left.is_empty())
     }
 
-    /// Waits until no stream has work of this PE, the library's own stream included: then its memory may be released. If the
+    /// Whether the library's own streams are empty. Events mark the end of work beside a collective only if all of the collective could be
+    /// enqueued, and a blocking collective has written its ticket shortly before its kernel ends.
+    fn own_streams_are_idle(&self) -> bool {
+        let order = &self.stream_order;
+        // After an error of the driver, no work runs on them; work of a capture is on no stream.
+        let idle = |stream: &CudaStream| {
+            let captured = self.device.is_captured(stream.raw() as CUstream);
+            captured.unwrap_or(true) || stream.query().unwrap_or(true)
+        };
+        self.is_idle().unwrap_or(true)
+            && lock(&order.beside).iter().all(|(_, stream)| idle(stream))
+            && lock(&order.streams).iter().all(idle)
+    }
+
+    /// Waits until no stream has work of this PE, the library's own streams included: then its memory may be released. If the
     /// limit passes, the memory stays mapped for good, and the function returns false.
     ///
     /// Local, called after this PE's kernels were aborted.
     pub(crate) fn settle(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
-        // After an error of the driver, no work runs on the blocking stream.
-        let blocking_idle = || self.is_idle().unwrap_or(true);
         loop {
             if self.kept.load(Acquire) {
                 return false;
             }
             match self
                 .left_nothing()
-                .map(|nothing| nothing && blocking_idle())
+                .map(|nothing| nothing && self.own_streams_are_idle())
             {
                 Ok(true) if !self.stream_order.unknown.load(Acquire) => return true,
                 Ok(false) if Instant::now() < until => std::thread::sleep(LOOK),

@@ -11,6 +11,7 @@
 //! 3. Mappings at an address of the kernel's choice belong to this module alone.
 
 use super::hold::ThreadHold;
+use super::static_data::moving;
 use crate::job::segment::Segment;
 use crate::{Error, Result};
 use procfs::process::{MMPermissions, MMapPath, MemoryMaps, Process};
@@ -249,8 +250,10 @@ fn share(segment: &Segment, offset: u64, bytes: u64, buffer: u64, preferred: u64
         return Err(Error::system("mapping a registered buffer", error));
     }
     let held = hold_on_threads.holds();
-    let moved = hold_on_threads.hold(buffer, bytes, false, || {
-        replace(segment, offset, buffer, &pieces, &temporary, held)
+    let moved = moving(|| {
+        hold_on_threads.hold(buffer, bytes, false, || {
+            replace(segment, offset, buffer, &pieces, &temporary, held)
+        })
     });
     if moved.is_err() {
         if preferred != 0 {
@@ -328,8 +331,8 @@ pub(super) fn give_back(
     let hold_on_threads = ThreadHold::new()?;
     let temporary = TemporaryMapping::new(bytes, PROTECTION).map_err(system)?;
     let held = hold_on_threads.holds();
-    hold_on_threads
-        .hold(buffer, bytes, true, || {
+    let moved = moving(|| {
+        hold_on_threads.hold(buffer, bytes, true, || {
             if held {
                 unmap_pages(buffer, bytes)?;
             }
@@ -345,8 +348,9 @@ pub(super) fn give_back(
             // SAFETY: rules 1 and 3: the range is ours since `adopt`, and the same contents take its place.
             unsafe { move_pages(temporary.start, buffer, bytes, false) }
         })
-        .map_err(system)?;
-    // The pages are the buffer's, and the address range of the room may be in use elsewhere.
+    });
+    moved.map_err(system)?;
+    // The pages are the buffer's, and the former addresses of the temporary mapping may be in use elsewhere.
     std::mem::forget(temporary);
     if preferred != 0 {
         // SAFETY: `adopt` made this mapping; its address is no longer symmetric.

@@ -67,7 +67,8 @@ impl Shared {
 /// The shared variables of this process. PEs that are threads have the executable's variables in common, and must not share them twice.
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 
-/// Whether a thread moves the variables, or forks. No child may be forked while some of them have moved and others have not.
+/// Whether a thread moves memory of the program, or forks. No child may be forked while some of it has moved and the rest has not. The addresses
+/// of a [`TemporaryMapping`] may be those that another thread's had before; the flag orders their accesses.
 static MOVING: AtomicBool = AtomicBool::new(false);
 
 fn begin_move() {
@@ -80,8 +81,13 @@ fn end_move() {
     MOVING.store(false, Release);
 }
 
-/// Runs `body`, which moves variables. A signal handler of this thread, which may write to one or fork, runs before or after.
-fn moving<T>(body: impl FnOnce() -> T) -> T {
+/// Runs `body`, which moves memory of the program. A signal handler of this thread, which may write to it or fork, runs before or after.
+pub(super) fn moving<T>(body: impl FnOnce() -> T) -> T {
+    fork::copy_for_child(fork::Copying {
+        before: copy_for_child,
+        in_parent: forget_copy,
+        in_child: take_copy,
+    });
     signals::blocked(|| {
         begin_move();
         let result = body();
@@ -260,11 +266,6 @@ fn share(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
     let maps = maps()?;
     let pieces = pieces(&maps, start, bytes)?;
     mappings_left(&maps, pieces.len())?;
-    fork::copy_for_child(fork::Copying {
-        before: copy_for_child,
-        in_parent: forget_copy,
-        in_child: take_copy,
-    });
     let mut words = vec![0; 8 * 512];
     let moved = pieces.into_iter().try_for_each(|piece| {
         share_piece(&shared, pagemap.as_ref(), &mut words, piece, own)?;
