@@ -27,9 +27,12 @@ from cutlass.cute.runtime import make_fake_compact_tensor
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "cute"))
 import ptx  # noqa: E402
+from dumps import keeping  # noqa: E402
 from world import World  # noqa: E402
 
 del sys.path[0]
+
+pytestmark = pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 
 KINDS = {"i1": cutlass.Int8, "i2": cutlass.Int16, "f4": cutlass.Float32, "f8": cutlass.Float64}
 FLOAT8 = {"float8_e4m3fn": cutlass.Float8E4M3FN, "float8_e5m2": cutlass.Float8E5M2}
@@ -132,7 +135,7 @@ def compiled(kernel: Any, kind: str) -> Any:
         x = make_fake_compact_tensor(element, (1 << 16,), assumed_align=element.width // 8)
         numbers = [cutlass.Int32(1)] * 3
         given = (cute.Int32(32), nv.fake_state(), x, *numbers)
-        done = cute.compile(launch, *given, options="--gpu-arch sm_90a --keep-ptx")
+        done = cute.compile(launch, *given, options=keeping("sm_90a", "ptx"))
         _made[kernel, kind] = ptx.Kernel(done.__ptx__)
     return _made[kernel, kind]
 
@@ -145,13 +148,6 @@ def block(
     at = struct.pack("<Q", world.address(pe))
     made = compiled(kernel, kind)
     return ptx.Block(made, threads, world.states[pe], at, *words, shared=shared)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """CuTe writes what it keeps to the current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -175,10 +171,7 @@ def by_header(
     header.reduce(world.states[pe], size, *places, ctypes.c_ulong(count), threads)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-def test_rounds_in_place_are_those_of_the_cuda_header(
-    folder: Path, header: ctypes.CDLL
-) -> None:
+def test_rounds_in_place_are_those_of_the_cuda_header(header: ctypes.CDLL) -> None:
     met = set()
     for kind in KINDS:
         size = np.dtype(kind).itemsize
@@ -199,11 +192,8 @@ def test_rounds_in_place_are_those_of_the_cuda_header(
     assert len(met) > 3, met
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_both_languages_meet_in_one_reduction_in_place(
-    folder: Path, header: ctypes.CDLL, kind: str
-) -> None:
+def test_both_languages_meet_in_one_reduction_in_place(header: ctypes.CDLL, kind: str) -> None:
     count, world = 1500, World(2)
     values = [((np.arange(count) * (pe + 3)) % 11).astype(kind) for pe in range(2)]
     for pe in range(2):
@@ -219,9 +209,8 @@ def test_both_languages_meet_in_one_reduction_in_place(
         assert (world.view(pe, kind, count) == values[0] + values[1]).all(), pe
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", ["i1", "f4"])
-def test_in_place_with_two_pes(folder: Path, kind: str) -> None:
+def test_in_place_with_two_pes(kind: str) -> None:
     for count in (3, 700):
         world = World(2)
         values = [((np.arange(count) * (pe + 3)) % 11).astype(kind) for pe in range(2)]
@@ -233,9 +222,8 @@ def test_in_place_with_two_pes(folder: Path, kind: str) -> None:
             assert world.view(pe, kind, count + 1)[-1] == 77
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", list(FLOAT8))
-def test_float8_is_rounded_once_and_saturates(folder: Path, kind: str) -> None:
+def test_float8_is_rounded_once_and_saturates(kind: str) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = np.dtype(getattr(ml_dtypes, kind))
     largest = float(ml_dtypes.finfo(dtype).max)
@@ -254,8 +242,7 @@ def test_float8_is_rounded_once_and_saturates(folder: Path, kind: str) -> None:
         assert world.view(pe, "u1", count + 1).tolist() == [*wanted, 77], pe
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-def test_a_group_meets_before_it_reads_how_often_the_slot_has_met(folder: Path) -> None:
+def test_a_group_meets_before_it_reads_how_often_the_slot_has_met() -> None:
     for seed in range(4):
         world = World(2)
         for pe in range(2):
@@ -267,12 +254,11 @@ def test_a_group_meets_before_it_reads_how_often_the_slot_has_met(folder: Path) 
             assert world.view(pe, "f4", 4, 48).tolist() == [10, 11, 12, 13], (seed, pe)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize(
     "kind, kernel", [("i1", moved_block), ("i2", moved_warp), ("f4", moved), ("f8", moved_block)]
 )
 def test_copies_take_the_largest_units_that_both_sides_can_be_aligned_to(
-    folder: Path, kind: str, kernel: Any
+    kind: str, kernel: Any
 ) -> None:
     size, count, threads = np.dtype(kind).itemsize, 1003, 40
     for to, start, unit in ((4, 4, 16), (3, 3, 16), (2, 10, 8), (5, 1, 4), (3, 1, 2), (4, 1, 1)):
@@ -290,9 +276,8 @@ def test_copies_take_the_largest_units_that_both_sides_can_be_aligned_to(
         assert putting.stores <= most, (to, start, putting.stores, most)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", ["i1", "f4"])
-def test_large_copies_go_through_lent_memory(folder: Path, kind: str) -> None:
+def test_large_copies_go_through_lent_memory(kind: str) -> None:
     size = np.dtype(kind).itemsize
     for to, start, count, bulks in (
         (16, 16, 7003, True),
@@ -318,8 +303,7 @@ def test_large_copies_go_through_lent_memory(folder: Path, kind: str) -> None:
             assert row[0] == row[-1] == 99, (to, start, count)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-def test_copies_store_where_nothing_is_lent(folder: Path) -> None:
+def test_copies_store_where_nothing_is_lent() -> None:
     count, world = 3000, World(2)
     values = np.arange(16 + count).astype("f4")
     world.view(0, "f4", 16 + count)[:] = values
@@ -330,7 +314,7 @@ def test_copies_store_where_nothing_is_lent(folder: Path) -> None:
         assert (world.view(1, "f4", count, (16 + row * STEP) * 4) == values[16:]).all(), row
 
 
-def test_only_kernels_that_lend_have_bulk_copies(folder: Path) -> None:
+def test_only_kernels_that_lend_have_bulk_copies() -> None:
     names = [step[1] for step in compiled(lent, "f4").steps]
     assert any(name.startswith("cp.async.bulk.global") for name in names)
     for kernel in (moved, moved_warp, moved_block):

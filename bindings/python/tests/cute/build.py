@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from dumps import keeping
 
 
 def fakes():
@@ -89,7 +86,7 @@ def compiled(name, kernel, arguments, cute, arch):
     def launch(threads, *given):
         kernel(*given).launch(grid=[1, 1, 1], block=[threads, 1, 1])
 
-    done = cute.compile(launch, cute.Int32(128), *arguments, options=f"--gpu-arch {arch} --keep-cubin")
+    done = cute.compile(launch, cute.Int32(128), *arguments, options=keeping(arch, "cubin"))
     (symbol,) = done.kernel_info
     return done.__cubin__, symbol
 
@@ -101,10 +98,6 @@ def main() -> None:
     parser.add_argument("--only", default="", help="kernels whose names begin so")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    # CuTe writes what it keeps to a folder besides.
-    kept = tempfile.TemporaryDirectory()
-    os.environ["CUTE_DSL_DUMP_DIR"] = kept.name
-    sys.path.insert(0, str(HERE))
     made, cute = fakes()
     listed = {}
     for name, (kernel, arguments) in made.items():

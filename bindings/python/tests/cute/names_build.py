@@ -11,6 +11,8 @@ import json
 import sys
 from pathlib import Path
 
+from dumps import keeping
+
 import nvshmemrs.compat
 
 nvshmemrs.compat.install()
@@ -59,7 +61,7 @@ def main() -> None:
     folder, arch = Path(sys.argv[1]), (sys.argv[2:] or ["sm_90a"])[0]
     folder.mkdir(parents=True, exist_ok=True)
     bitcode = nvshmem.core.find_device_bitcode_library()
-    options = f"--gpu-arch {arch} --keep-cubin --keep-ptx --link-libraries={bitcode}"
+    options = f"{keeping(arch, 'cubin', 'ptx')} --link-libraries={bitcode}"
     # A static layout: the kernel gets the tensor's address and nothing else.
     made = cute.compile(launch, make_fake_compact_tensor(cutlass.Int32, (8,)), options=options)
     (name,) = made.kernel_info
