@@ -14,6 +14,7 @@ LAUNCHER = str(DIST / "bin/nvshmemrs-run")
 LANGUAGES = ("Python", "Rust", "C")
 EXAMPLES = DIST / "examples/python"
 PYTEST = DIST / "share/nvshmemrs/python-tests/test_cuda.py"
+PROGRAMS = PYTEST.parent / "programs"
 
 
 @dataclass
@@ -43,6 +44,11 @@ def program(name: str) -> str:
 
 def processes(n: int, *command: str) -> list[str]:
     return [LAUNCHER, "-n", str(n), "--", *command]
+
+
+def pes_of(n: int) -> str:
+    """A number of PEs in words."""
+    return f"{n} PE{'s' if n > 1 else ''}"
 
 
 def counts(gpus: int) -> list[int]:
