@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Type
 
 import pytest
 
@@ -40,6 +40,16 @@ def job() -> Iterator[None]:
     yield
     if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
         nvshmem.finalize()
+
+
+def fails(
+    call: Callable[[], object],
+    match: Optional[str] = None,
+    error: Type[BaseException] = nvshmem.NvshmemInvalid,
+) -> None:
+    """The call raises this error, and its message matches a regular expression."""
+    with pytest.raises(error, match=match):
+        call()
 
 
 def program(name: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
-from conftest import finished, program, run, run_job
+from conftest import fails, finished, program, run, run_job
 from kept import kept
 
 import nvshmemrs.core as nvshmem
@@ -204,10 +204,8 @@ def test_a_kernel_says_which_job_it_belongs_to() -> None:
     # What an earlier kernel has used is not this one's.
     expect("call use(state) at its beginning", lambda state: nv.fence())
     expect("argument of type State", lambda state: nv.use(5))
-    with pytest.raises(nvshmem.NvshmemInvalid, match="function of kernels"):
-        nv.my_pe()
-    with pytest.raises(nvshmem.NvshmemInvalid, match="function of kernels"):
-        nv.use(None)
+    fails(nv.my_pe, "function of kernels")
+    fails(lambda: nv.use(None), "function of kernels")
 
 
 @cute.kernel
@@ -241,10 +239,8 @@ def test_host_memory_has_no_interpreter(job: None) -> None:
         with pytest.raises(nvshmem.NotSupportedError, match="no interpreter.*NUMBA_ENABLE_CUDASIM=1.*TRITON_INTERPRET=1"):
             call()
     nvshmem.finalize()
-    with pytest.raises(nvshmem.NotInitializedError):
-        heap.tensor((4,))
-    with pytest.raises(nvshmem.NotInitializedError):
-        compile_kernel(nv.use, state=state)
+    fails(lambda: heap.tensor((4,)), error=nvshmem.NotInitializedError)
+    fails(lambda: compile_kernel(nv.use, state=state), error=nvshmem.NotInitializedError)
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -274,11 +270,9 @@ def test_versions_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         _frontend.check_version()
     assert len(told) == 1 and all(one in str(told[0].message) for one in nv.TESTED)
     versions(monkeypatch, "4.5.2")
-    with pytest.raises(ImportError, match=r"4\.8 or later.*4\.5\.2 is installed"):
-        _frontend.check_version()
+    fails(_frontend.check_version, r"4\.8 or later.*4\.5\.2 is installed", ImportError)
     versions(monkeypatch, "")
-    with pytest.raises(ImportError, match="nvidia-cutlass-dsl, which is not installed"):
-        _frontend.check_version()
+    fails(_frontend.check_version, "nvidia-cutlass-dsl, which is not installed", ImportError)
 
 
 def test_programs_of_nvshmem4py_find_the_modules() -> None:

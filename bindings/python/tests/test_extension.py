@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
 import pytest
-from conftest import finished
+from conftest import fails, finished
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType, Op, SignalOp, _extension
@@ -241,8 +241,7 @@ def test_memory_that_was_freed_is_refused(job: None) -> None:
         nvshmem.free_array(old)
         new = nvshmem.array(4, "f8")  # at the same address
         for dst, src in ((view, source[1:]), (new[1:], view)):
-            with pytest.raises(nvshmem.NvshmemInvalid, match="was freed"):
-                nvshmem.put(dst, src, 0)
+            fails(lambda: nvshmem.put(dst, src, 0), "was freed")
         assert not new.any()
         nvshmem.free_array(new)
 
@@ -259,8 +258,7 @@ def test_an_array_that_changes_in_place(job: None) -> None:
     a, source = nvshmem.array(4, "f8"), np.ones(4)
     nvshmem.put(a, source, 0)
     source.resize(2, refcheck=False)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="4 elements"):
-        nvshmem.put(a, source, 0)
+    fails(lambda: nvshmem.put(a, source, 0), "4 elements")
     nvshmem.put(a[:2], source, 0)
 
 

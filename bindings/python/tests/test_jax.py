@@ -13,7 +13,7 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from conftest import program, run, run_job
+from conftest import fails, program, run, run_job
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
@@ -124,8 +124,7 @@ def test_an_argument_of_a_kernel_is_told_by_its_number(monkeypatch: pytest.Monke
         ([1.0], r"pass an array, such as jax.numpy.asarray\(arguments\[0\]\)"),
         (np.ones(3, "float32"), r"arguments\[0\] is float32\[3\], .* made for float32\[4\]"),
     ):
-        with pytest.raises(nvshmem.NvshmemInvalid, match=words):
-            kernel(given, token=None)
+        fails(lambda: kernel(given, token=None), words)
 
 
 def test_an_order_that_tokens_do_not_give_is_told() -> None:
@@ -181,8 +180,7 @@ def test_a_gpu_is_not_selected_by_chance_or_too_late(
     for name in _setup._LOCAL_RANKS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    with pytest.raises(nvshmem.NvshmemInvalid, match="no launcher gave .*LOCAL_RANK or CUDA_VISIBLE"):
-        nj.select_gpu()
+    fails(nj.select_gpu, "no launcher gave .*LOCAL_RANK or CUDA_VISIBLE")
     script = """
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
@@ -209,8 +207,7 @@ def test_another_version_of_jax_warns_once() -> None:
 
 def test_threads_that_are_pes_cannot_start() -> None:
     with nvshmem.local(2) as job:
-        with pytest.raises(nvshmem.LocalJobError, match="PE is a thread of a local job"):
-            job.run(_setup.start)
+        fails(lambda: job.run(_setup.start), "PE is a thread of a local job", nvshmem.LocalJobError)
 
 
 @pytest.mark.parametrize("n", [1, 2, 8])
@@ -234,11 +231,9 @@ def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
 def test_where_mosaic_looks_is_said_before_jax_is_imported(
     job: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(nvshmem.NvshmemInvalid, match="JAX is imported already"):
-        nj.mosaic_environment()
+    fails(nj.mosaic_environment, "JAX is imported already")
     monkeypatch.setenv("MOSAIC_GPU_NVSHMEM_SO_PATH", "/another/libnvshmem_host.so.3")
-    with pytest.raises(nvshmem.NvshmemInvalid, match="mosaic_environment.* before JAX .*/another/"):
-        _mosaic._check_environment()
+    fails(_mosaic._check_environment, "mosaic_environment.* before JAX .*/another/")
     nj.start(staging=4096)
     with pytest.raises(nvshmem.NotSupportedError, match="the heap is host memory"):
         nj.kernel(lambda x: x, jax.ShapeDtypeStruct((8,), "float32"))
@@ -260,8 +255,7 @@ def test_small_collectives_of_gpus_need_no_staging(
     monkeypatch.setattr(_calls, "private_bytes", lambda team, kind: 1 << 20)
     assert "private" in str(jax.make_jaxpr(nj.all_gather)(jnp.zeros(1 << 16), nj.token()))
     monkeypatch.undo()
-    with pytest.raises(nvshmem.NvshmemInvalid, match="staging area"):
-        jax.make_jaxpr(nj.all_gather)(jnp.zeros(1 << 17), nj.token())
+    fails(lambda: jax.make_jaxpr(nj.all_gather)(jnp.zeros(1 << 17), nj.token()), "staging area")
     nj.stop()
 
 
