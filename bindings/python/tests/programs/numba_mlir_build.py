@@ -80,12 +80,12 @@ def version(package: str) -> str:
 
 
 def sources(kernel: Any) -> str:
-    """A hash of what a kernel is made of."""
+    """A hash of the sources and the compilers of a kernel."""
     made = hashlib.sha256(inspect.getsource(kernel.py_func).encode())
     for package in COMPILERS:
         made.update(f"{package} {version(package)}".encode())
     folder = Path(device.__file__).parent
-    parts = "_typed.py primitives.py _constants.py _dtypes.py _symbol.py ../nvshmem_types.py"
+    parts = "_typed.py primitives.py _constants.py _dtypes.py _operations.py _symbol.py ../nvshmem_types.py"
     files = [folder / part for part in [*parts.split(), "numba_cuda_mlir/_backend.py"]]
     files += [*sorted((folder / "_kernels").glob("*.py")), Path(alone.__file__)]
     for file in files:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...nvshmem_types import NvshmemInvalid
+from .._operations import OPERATIONS
 from ._access import address_of
 from ._arguments import (
     FLOATS,
@@ -27,7 +28,7 @@ from ._frontend import cutlass, dsl
 from ._groups import Block, Functions, Thread, Warp, copy, named
 from ._reduce import reduce as folded
 from ._reduce import shares
-from ._state import OPERATIONS, Job, check_argument, check_memory, current
+from ._state import Job, check_argument, check_memory, current
 from ._teams import Team, first_epoch, joined, meet, on_member
 
 __all__ = [
