@@ -19,7 +19,7 @@ from .primitives import TABLE, Primitive
 
 
 class Frontend(NamedTuple):
-    """A compiler of Numba's kind."""
+    """A compiler with Numba's interfaces."""
 
     cuda: Any
     types: Any
@@ -87,7 +87,7 @@ class Elements:
 
 
 def checks(of: Frontend) -> Dict[str, Any]:
-    """The functions that only look at types."""
+    """The functions that depend on types only, and generate no code."""
     types, error, intrinsic = of.types, of.error, of.intrinsic
     at = Elements(types, error)
 
@@ -301,11 +301,11 @@ def functions(of: Frontend) -> Dict[str, Any]:
         if members.kinds and any(
             isinstance(one, types.IntegerLiteral) for one in (*args, *named.values())
         ):
-            # After an error of types, the compiler would try without literals, and not raise it.
+            # After a typing error, the compiler would try again without literals, and not raise the error.
             wrong = members.refusal_of_literals(args, named, types)
             if wrong:
                 raise NvshmemInvalid(wrong)
-            # It is to try so: a function need not be compiled for each number.
+            # The retry is wanted: a function need not be compiled for each number.
             raise error(f"{members.name} is compiled for all numbers at once")
 
     publics: Set[Any] = set()

@@ -131,7 +131,7 @@ def all_pes():
 
 @jitable
 def heap():
-    """Where this PE's heap begins."""
+    """The address of this PE's heap."""
     return state(2) + this_pe() * state(3)
 
 
@@ -208,8 +208,8 @@ def row_of(handle):
 
 @jitable
 def is_member(handle, row):
-    """Whether it is the team's row, and this PE is a member."""
-    # All loads are under way before the first is looked at.
+    """Whether a row is the team's, and this PE is a member."""
+    # All loads are issued before the first result is used.
     teams, members = ld_weak_u32(state(6) + 8), ld_weak_u32(row)
     generation = ld_weak_u32(row + 40)
     known = handle & 0xFFFFFFFF < teams and generation == (handle >> 32) & 0xFFFFFFFF

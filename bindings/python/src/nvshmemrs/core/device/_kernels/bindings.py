@@ -164,7 +164,7 @@ def double2_maxloc_reduce_block(team, dest, source, nreduce, slot=0):
 
 def _orders(full, scope):
     def order(pe, qps, num_qps):
-        """As without ``qp_`` for each thread of the group; which queue pairs changes nothing."""
+        """As without ``qp_`` for each thread of the group; the choice of queue pairs changes nothing."""
         if full:
             quiet()
         else:
@@ -180,7 +180,7 @@ qp_fence, qp_fence_warp, qp_fence_block = (_orders(False, scope) for scope, _ in
 
 @public
 def qp_signal_op(sig_addr, signal, sig_op, pe, qp):
-    """``signal_op``; which queue pair changes nothing."""
+    """``signal_op``; the choice of the queue pair changes nothing."""
     signal_op(sig_addr, signal, sig_op, pe)
 
 

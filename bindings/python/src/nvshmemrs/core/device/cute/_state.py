@@ -64,7 +64,7 @@ _STATE: Any = State
 
 
 class _Fake(DeviceState):
-    """Stands for the state where kernels are only compiled."""
+    """A placeholder for the state where kernels are only compiled."""
 
     __slots__ = ()
 
@@ -310,6 +310,6 @@ def check_argument(job: Job, operation: int, good: Any, value: Any) -> None:
 
 
 def on(job: Job, operation: str, pe: Any, address: Any, nbytes: Any, size: int) -> Any:
-    """Where symmetric memory lies on a PE."""
+    """The address of symmetric memory on a PE."""
     check_memory(job, OPERATIONS[operation], pe, address, nbytes, size)
     return address + Uint64(Int64(pe - job.my_pe)) * job.stride

@@ -161,7 +161,7 @@ def _alltoall(group: Any, team: Any, dst: Any, src: Any, slot: Any) -> Any:
 def _gathered(
     group: Any, job: Job, team: Team, to: Any, start: Any, count: Any, skipped: Any, size: int
 ) -> Any:
-    """Member m's part goes to the m-th place; it begins behind `skipped` elements of its source."""
+    """Copies member m's part, which begins behind `skipped` elements of its source, to the m-th place."""
     result = Int32(-1)
     if team.good:
         epoch = first_epoch(group, team) + Uint64(1)

@@ -60,7 +60,7 @@ def _nothing(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
 
 
 def _whole(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-    """The same bits, as a signed or an unsigned integer: both are i64."""
+    """The same bits as an integer of the other signedness: both are i64."""
     builder.store_var(target, _given(builder, args[0], types.int64))
 
 
@@ -178,7 +178,7 @@ def _half(value: Any, to: str) -> Any:
 
 
 def _bits(value: Any) -> Any:
-    """A number's bits in 64."""
+    """A number's bits, widened to 64."""
     kind = value.type
     if isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)):
         value = arith.bitcast(ir.IntegerType.get_signless(kind.width), value)

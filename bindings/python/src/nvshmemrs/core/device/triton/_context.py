@@ -103,7 +103,7 @@ def n_pes(ctx):
 
 @triton.jit
 def aborted(ctx):
-    """Whether the job is broken, because a PE died, say. Waits then end."""
+    """Whether the job is broken, for example because a PE died. Waits then end."""
     return tl.load(ctx.abort.to(tl.pointer_type(tl.uint32)), volatile=True) != 0
 
 
@@ -127,7 +127,7 @@ def stop(ctx, kind, operation, pe, address, size):
     if INTERPRETED:
         refuse(ctx, kind, operation, pe, address, size)
     else:
-        # The reports of all threads of the program are written by then.
+        # By now all threads of the program have written their reports.
         tl.debug_barrier()
         zero = tl.program_id(0)
         tl.inline_asm_elementwise("{ trap; mov.b32 $0, $1; }", "=r,r", [zero], dtype=tl.int32, is_pure=False, pack=1)
