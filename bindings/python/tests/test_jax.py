@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from conftest import fails, program, run, run_job
+from conftest import fails, program, repository, run, run_job, tool
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
@@ -21,7 +20,6 @@ from nvshmemrs.core.interop.jax import _calls, _mosaic, _setup
 
 jax = pytest.importorskip("jax")
 
-ROOT = Path(__file__).resolve().parents[3]
 HOST = {"JAX_PLATFORMS": "cpu", "NVSHMEMRS_MEMORY": "host"}
 
 
@@ -41,10 +39,7 @@ def test_the_pes_may_be_the_processes_of_jax_distributed() -> None:
 
 
 def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
-    page = ROOT / "docs/jax.md"
-    if not page.is_file():
-        pytest.skip("the page is in the repository only")
-    on_hosts, _, on_gpus = page.read_text().partition("## Kernels of Pallas")
+    on_hosts, _, on_gpus = repository("docs/jax.md").read_text().partition("## Kernels of Pallas")
     blocks = re.findall(r"^```python\n(.*?)^```$", on_hosts, re.MULTILINE | re.DOTALL)
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks))
@@ -60,10 +55,7 @@ def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_ring() -> None:
-    path = ROOT / "examples/python/jax_ring.py"
-    if not path.is_file():
-        pytest.skip("the examples are in the repository only")
-    printed = run_job(3, sys.executable, str(path), **HOST)
+    printed = run_job(3, sys.executable, str(repository("examples/python/jax_ring.py")), **HOST)
     assert len(re.findall(r"^jax_ring ok PE \d of 3$", printed, re.MULTILINE)) == 3, printed
     assert printed.count("NCCL is left out: JAX runs on the host") == 1, printed
 
@@ -145,9 +137,7 @@ def test_memory_that_is_gone_is_told_also_to_compiled_programs() -> None:
 
 
 def test_a_dead_pe_ends_a_collective_inside_of_jit() -> None:
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    words = [launcher, "--grace", "60", "-n", "2", "--", sys.executable]
+    words = [tool(), "--grace", "60", "-n", "2", "--", sys.executable]
     printed = run(*words, program("jax_faults.py"), "killed", expected=3, **HOST)
     assert re.search(r"^dead: JaxRuntimeError: .*nvshmemrs: .*PE 1", printed, re.MULTILINE), printed
 
@@ -243,7 +233,7 @@ def test_where_mosaic_looks_is_said_before_jax_is_imported(
 def test_small_collectives_of_gpus_need_no_staging(
     job: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a call says where the library takes XLA's buffers themselves, up to a part of 64 bytes."""
+    """A call's report where the library takes XLA's buffers themselves, up to a part of 64 bytes."""
     nj.start(staging=1024)
     monkeypatch.setattr(_calls, "private_bytes", lambda team, kind: 64)
     jnp = jax.numpy
@@ -314,9 +304,7 @@ CONSTANTS = {
 
 
 def test_the_structures_are_those_of_jax(tmp_path: Path) -> None:
-    ours = ROOT / "bindings/jax/src/xla_ffi.h"
-    if not ours.is_file():
-        pytest.skip("the handlers' source is in the repository only")
+    ours = repository("bindings/jax/src/xla_ffi.h")
     lines = ["#include <cstddef>", "#include <cstdint>", '#include "xla/ffi/api/c_api.h"']
     lines += [f'#include "{ours}"', "#define SAME(...) static_assert(__VA_ARGS__, #__VA_ARGS__)"]
     header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()
