@@ -1,7 +1,7 @@
 # type: ignore
 """Fused operations on GPUs, beside torch with NCCL, with NCCL's windows, and with torch's symmetric memory, in the same run.
 
-Each PE has a GPU: nvshmemrs-run -n 2 -- python3 fused_bench.py [PART ...]. Parts: norm, experts, product. All is timed in CUDA graphs
+Each PE has a GPU: nvshmemrs-run -n 2 -- python3 fused_bench.py [PART ...]. Parts: norm, experts, product. Calls are timed in CUDA graphs
 unless a row says otherwise. With --all more shapes, with --verbose each try. PE 0 prints; times are microseconds, medians of 9 rounds, of the slowest PE.
 """
 
@@ -19,7 +19,7 @@ pools = []
 
 
 def best(name, tries):
-    """The best time of some tries, (words, call), and which one it was."""
+    """The best time of some tries, (words, call), and the words of the best try."""
     found = None
     for words, call in tries:
         call()
@@ -32,7 +32,7 @@ def best(name, tries):
 
 
 def windows(*shapes):
-    """Tensors in memory that NCCL has as symmetric windows; None where torch cannot make it."""
+    """Tensors in memory that is a symmetric window of NCCL's; None where torch cannot make it."""
     try:
         backend = dist.group.WORLD._get_backend(torch.device("cuda"))
         pool = torch.cuda.MemPool(backend.mem_allocator)
@@ -48,7 +48,7 @@ def windows(*shapes):
 
 
 def beside(name, ours, peers, **wanted):
-    """A row for each peer; wanted is of the first one."""
+    """A row for each peer; `wanted` is the target beside the first peer."""
     us, note = ours
     told = False
     for peer, call in peers.items():

@@ -98,7 +98,7 @@ def thread_puts(dst, src, rounds, pe):
 
 
 def meet():
-    """All PEs, and the GPU's work is done."""
+    """A barrier of all PEs, after the GPU has completed its work."""
     cuda.synchronize()
     if THEIRS:
         nvshmem.barrier(nvshmem.Teams.TEAM_WORLD, stream=stream)

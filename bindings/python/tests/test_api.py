@@ -265,7 +265,7 @@ def test_unique_ids_can_be_sent_by_any_means() -> None:
     assert len(bytes(uid)) == 128 and uid.version != 0 and uid != nvshmem.get_unique_id()
     blank = nvshmem.get_unique_id(empty=True)
     assert blank.version == 0 and bytes(blank) == bytes(128)
-    blank._data.view(np.int8)[:] = uid._data.view(np.int8)  # what a broadcast into the buffer does
+    blank._data.view(np.int8)[:] = uid._data.view(np.int8)  # as a broadcast into the buffer does
     assert (
         blank == uid == pickle.loads(pickle.dumps(uid)) == nvshmem.UniqueID.from_bytes(bytes(uid))
     )
@@ -306,7 +306,7 @@ def test_init_by_unique_id() -> None:
 
 
 class Communicator:
-    """What init uses of an mpi4py communicator."""
+    """The part of an mpi4py communicator that init uses."""
 
     def Get_rank(self) -> int:
         return 0

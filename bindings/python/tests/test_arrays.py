@@ -1,4 +1,4 @@
-"""Symmetric memory: arrays, Buffers, DLPack, `with`, free, and what the garbage collector does."""
+"""Symmetric memory: arrays, Buffers, DLPack, `with`, free and the garbage collector."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_with_frees_and_an_exception_only_releases(job: None) -> None:
         with nvshmem.array(10):
             1 / 0
     assert nvshmem.heap_stats()[4:] == (1, 1)
-    nvshmem.free_array(nvshmem.array(1))  # frees what all PEs have released
+    nvshmem.free_array(nvshmem.array(1))  # frees the arrays that all PEs have released
     assert nvshmem.heap_stats().allocations == 0
 
 

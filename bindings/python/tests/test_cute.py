@@ -21,7 +21,7 @@ import nvshmemrs.core as nvshmem
 if importlib.util.find_spec("nvidia_cutlass_dsl") is None:
     pytest.skip("nvidia-cutlass-dsl is not installed", allow_module_level=True)
 
-import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+import nvshmemrs.core.device.cute as nv  # isort: skip; the next imports need it
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor, make_fake_tensor
@@ -30,7 +30,7 @@ from nvshmemrs.core.device.cute import _frontend
 
 HERE = Path(__file__).parent
 SCOPES = ("", "_warp", "_block")
-# nvshmem4py 0.4.1's module, by its own modules, with their parameters.
+# The functions of nvshmem4py 0.4.1 by module, with their parameters.
 PUT, SIGNAL = "dst src pe", "dst src signal_var signal_val signal_op pe"
 NVSHMEM4PY: Dict[str, str] = {
     **{f"{verb}{nbi}{s}": PUT for verb in ("put", "get") for nbi in ("", "_nbi") for s in SCOPES},
@@ -201,7 +201,7 @@ def test_a_kernel_says_which_job_it_belongs_to() -> None:
         assert words in str(caught.value), caught.value
 
     compile_kernel(lambda state: nv.use(state))
-    # What an earlier kernel has used is not this one's.
+    # Resources used by an earlier kernel do not count for this kernel.
     expect("call use(state) at its beginning", lambda state: nv.fence())
     expect("argument of type State", lambda state: nv.use(5))
     fails(nv.my_pe, "function of kernels")
@@ -245,7 +245,7 @@ def test_host_memory_has_no_interpreter(job: None) -> None:
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_tensors_on_device_memory(n: int, fakes: Dict[str, str]) -> None:
-    # Of the stand-ins only the driver's: CuTe needs the real package `cuda`.
+    # Only the driver has a stand-in: CuTe needs the real package `cuda`.
     path = os.environ.get("PYTHONPATH", "")
     base = environment(fakes, PYTHONPATH=path, FAKE_CUDA_VERSION="13000")
     said = run_job(n, sys.executable, program("cute_tensors.py"), base=base, limit=300)

@@ -1,4 +1,4 @@
-"""What kernels of CuTe do, without a GPU: their PTX is run in Python, beside the CUDA header."""
+"""Kernels of CuTe without a GPU: their PTX runs in Python, beside the CUDA header."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import nvshmemrs
 if importlib.util.find_spec("nvidia_cutlass_dsl") is None:
     pytest.skip("nvidia-cutlass-dsl is not installed", allow_module_level=True)
 
-import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+import nvshmemrs.core.device.cute as nv  # isort: skip; the next imports need it
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
@@ -70,7 +70,7 @@ def moved(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int
 
 @cute.kernel
 def one_comes_before(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
-    """A thread meets by itself in the slot in which all of its block meet then."""
+    """A thread meets alone in a slot, in which its whole block meets afterwards."""
     nv.use(state)
     if cute.arch.thread_idx()[0] == 0:
         nv.barrier_all()
@@ -94,7 +94,7 @@ def give(nbytes: int) -> Any:
 
 @cute.kernel
 def lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
-    """A thread of each warp puts at once; then a warp gets what it has put."""
+    """A thread of each warp puts at once; then a warp gets the elements that it has put."""
     nv.use(state)
     give(LENT)
     thread = cute.arch.thread_idx()[0]
@@ -107,7 +107,7 @@ def lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int3
 
 @cute.kernel
 def not_lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
-    """Too little is lent, and enough that is released; a block's put uses none."""
+    """Too little memory is lent, then enough, which is released; a block's put uses none."""
     nv.use(state)
     x[0] = x.element_type(give(8319))
     if cute.arch.thread_idx()[0] == 0:
@@ -124,7 +124,7 @@ _made: Dict[Tuple[Any, str], Any] = {}
 
 
 def compiled(kernel: Any, kind: str) -> Any:
-    """A kernel for elements of a type, as its PTX says."""
+    """A kernel for elements of a type, loaded from its PTX."""
 
     @cute.jit
     def launch(threads: Any, state: nv.State, x: Any, to: Any, start: Any, count: Any) -> None:
@@ -186,7 +186,7 @@ def test_rounds_in_place_are_those_of_the_cuda_header(header: ctypes.CDLL) -> No
             case = (kind, threads, count, to)
             assert worlds[0].meetings(0) == worlds[1].meetings(0) > 1, case
             met.add(worlds[0].meetings(0))
-            # Memory that overlaps otherwise gets what nobody promises, but in as many rounds.
+            # The result for memory that overlaps otherwise is not specified, but the rounds are as many.
             for world in worlds if to == 0 else ():
                 assert (world.view(0, kind, count) == values).all(), case
     assert len(met) > 3, met
@@ -227,7 +227,7 @@ def test_float8_is_rounded_once_and_saturates(kind: str) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = np.dtype(getattr(ml_dtypes, kind))
     largest = float(ml_dtypes.finfo(dtype).max)
-    # Packs and a rest; every code, with others.
+    # Packs and a rest; every code, beside others.
     count, world = 1024 + 3, World(3)
     codes = [((np.arange(count) * step >> pe) & 0xFF).astype("u1") for pe, step in enumerate((1, 77, 181))]
     for pe in range(3):

@@ -226,7 +226,7 @@ def test_d23_a_star_import_keeps_the_builtins() -> None:
     names: dict = {}
     exec("from nvshmemrs.core import *", names)
     assert names["put"] is nvshmem.put
-    # All but the one that programs of nvshmem.core import so.
+    # All modules except `device`, which programs of nvshmem.core import so.
     assert set(nvshmem.__all__) & set(dir(builtins)) == {"bytearray"}
 
 

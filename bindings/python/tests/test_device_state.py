@@ -1,4 +1,4 @@
-"""What kernels get of a job on host memory."""
+"""The state that kernels get of a job on host memory."""
 
 from __future__ import annotations
 

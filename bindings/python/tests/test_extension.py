@@ -51,7 +51,7 @@ class Sides:
         return self.arrays[key]
 
     def call(self, name: str, *args: Any, **named: Any) -> Any:
-        """What the call returns or raises, and what is in the arrays then."""
+        """The result or the error of the call, and the arrays after it."""
         function = getattr(nvshmem, name)
         function = function if self.with_it else function.__wrapped__
         try:
@@ -222,7 +222,7 @@ def test_a_plain_call_runs_no_python(job: None) -> None:
     run: List[str] = []
     for name in NAMES:
         function, arguments = getattr(nvshmem, name), calls.get(name, ())
-        function(*arguments)  # Python looks at arrays that are new
+        function(*arguments)  # the extension has not seen these arrays: Python checks them
         sys.setprofile(lambda frame, event, _: run.append(event) if event == "call" else None)
         try:
             function(*arguments)
@@ -302,13 +302,13 @@ def test_as_an_attribute_of_a_class_it_is_a_method() -> None:
 
 
 def python(code: str, **environment: str) -> Tuple[int, str]:
-    """The exit status of a program, and what it prints."""
+    """The exit status of a program, and its output."""
     done = finished(sys.executable, "-c", code, **environment)
     return done.returncode, done.stdout
 
 
 ASK = "import nvshmemrs.core as n; print(n._extension.is_used(), type(n.put).__name__)"
-# What `sys.modules` has None for cannot be imported.
+# A module for which `sys.modules` has None cannot be imported.
 MISSING = "import sys; sys.modules['nvshmemrs._fast'] = None; " + ASK
 OTHER_LAYOUT = """
 import nvshmemrs._fast

@@ -39,7 +39,7 @@ def test_numpy_reads_a_buffer_by_the_buffer_protocol(job: None) -> None:
     assert view.nbytes == 64 and not view.readonly and view[4:8] == np.float32(1).tobytes()
     assert address(np.asarray(view)) == address(np.asarray(b)) == b.handle
     assert bytes(b) == floats.tobytes() == bytearray(b)
-    # What NumPy makes of it is symmetric memory, and keeps it.
+    # The arrays that NumPy makes of it are symmetric memory, and keep it.
     for array in (np.frombuffer(b, "f4"), np.asarray(b).view("f4"), np.asarray(view).view("f4")):
         assert nvshmem.array_get_buffer(array)[0] is b
         nvshmem.put(array[8:], array[:8].copy(), 0)
@@ -68,7 +68,7 @@ def test_a_buffer_that_is_gone_has_no_bytes(job: None) -> None:
 def test_bytes_are_the_local_side(job: None) -> None:
     a, b = nvshmem.array(4, "i4"), nvshmem.buffer(16)
     a[:] = [1, 2, 3, 4]
-    # What has one-byte elements is bytes, as a Buffer is, and fits every dtype by its size.
+    # Memory with one-byte elements counts as bytes, like a Buffer, and fits every dtype by its size.
     for made in (bytearray(16), mmap.mmap(-1, 16), memoryview(bytearray(16)), np.zeros(16, "u1")):
         symmetric: Any = b if isinstance(made, np.ndarray) else a
         nvshmem.put(b, a, 0)
@@ -124,7 +124,7 @@ def test_bytes_stay_in_place_until_a_stream_has_read_them(job: None) -> None:
 
 def test_dlpack_both_ways(job: None) -> None:
     class Array:
-        """Of a library that has DLPack alone."""
+        """An array of a library that has DLPack alone."""
 
         def __init__(self, array: np.ndarray) -> None:
             self.array = array
@@ -259,7 +259,7 @@ def test_jax(job: None) -> None:
 
 
 def _python_with_torch() -> Optional[List[str]]:
-    """A Python that can import torch: this one, or Debian's with python3-torch."""
+    """A Python that can import torch: the running Python, or Debian's with python3-torch."""
     for python in (sys.executable, "/usr/bin/python3"):
         command = [python, "-c", "import torch, numpy; print(torch.Tensor)"]
         if os.path.exists(python) and subprocess.run(command, capture_output=True).returncode == 0:

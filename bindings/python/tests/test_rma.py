@@ -348,7 +348,7 @@ def test_an_array_may_change_between_operations(job: None) -> None:
         wide[:] = -1
         nvshmem.put(wide[:, ::-1], square, 0)
         assert wide.tolist() == [[1, 0], [3, 2]]
-    # Another array takes the place of one that has gone.
+    # Another array takes the place of an array that was freed.
     for number in range(200):
         one = np.full(1 + number % 3, number, "f8")
         nvshmem.put(big[: one.size], one, 0)

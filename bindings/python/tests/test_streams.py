@@ -76,7 +76,7 @@ def test_arrays_are_kept_until_they_are_not_needed(job: None) -> None:
         assert watch() is not None
         stream.synchronize()
         assert watch() is None
-        # Without any synchronize, what is kept does not grow for ever.
+        # Without any synchronize, the list of kept arrays does not grow for ever.
         watches = []
         for _ in range(5000):
             source = np.ones(8, "u1")
@@ -97,7 +97,7 @@ def test_errors_wait_for_synchronize(job: None) -> None:
         stream.synchronize()
         assert a.tolist() == [7, 7]
         with pytest.raises(nvshmem.NvshmemInvalid, match="dst is a|count=|dtype"):
-            nvshmem.put(a, np.ones(2), 0, stream)  # what Python finds is raised at once
+            nvshmem.put(a, np.ones(2), 0, stream)  # errors found by Python are raised at once
         stream.synchronize()
     last = nvshmem.Stream()
     nvshmem.p(np.zeros(1), 1.0, 0, last)
@@ -148,7 +148,7 @@ def test_streams_end_with_the_job() -> None:
 
 
 class Cuda:
-    """What a stream of cuda.core, torch or CuPy looks like."""
+    """Stand-ins for streams of cuda.core, torch and CuPy."""
 
     def __cuda_stream__(self) -> tuple:
         return (0, 1234)

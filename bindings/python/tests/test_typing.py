@@ -26,7 +26,7 @@ FILES = [
     PYTHON / "src" / "nvshmemrs",
     TYPING / "right.py",
     WRONG,
-    # Kernels in Triton are no Python to a type checker: Triton's compiler checks them. torch is not
+    # Kernels in Triton are not type-checked as Python: Triton's compiler checks them. torch is not
     # here, and JAX's types are large.
     *sorted(
         path for path in EXAMPLES.glob("*.py") if not path.name.startswith(("jax_", "torch_", "triton_"))
@@ -40,7 +40,7 @@ KERNELS = [
 ] + [str(path) for path in sorted((PYTHON / "src/nvshmemrs/core/fused/_kernels").glob("*.py"))]
 KERNELS += [str(PYTHON / "src/nvshmemrs/core/interop/_torch_alltoallv_kernels.py")]
 
-# Modules that need not be installed here, and of which the type checkers know nothing: each attribute
+# Modules that need not be installed here, and that the type checkers cannot read: each attribute
 # has any type.
 ABSENT = """
     IPython.display cuda.core cupy ipyparallel mpi4py
@@ -74,7 +74,7 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*command: str, **environment: str) -> str:
-    # There are errors, those of wrong.py.
+    # The errors are those of wrong.py.
     return conftest.run(sys.executable, "-m", *command, expected=1, limit=600, **environment)
 
 
@@ -132,7 +132,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def test_every_public_name_is_in_all() -> None:
-    # Imports that a module needs itself; all others that have no underscore are public.
+    # Imports that a module itself needs; all other names without an underscore are public.
     # `fused` is a package of its own, there once another test has imported it.
     imported = {"annotations", "sys", "Any", "TYPE_CHECKING", "fused"}
     public = {name for name in vars(nvshmem) if not name.startswith("_")} - imported

@@ -42,7 +42,7 @@ def test_four_dimensions_and_lengths_of_one(job: None) -> None:
 
 
 def test_fields_of_records(job: None) -> None:
-    a = nvshmem.array(5, "i1,f8,i2")  # strides that are no multiple of the element
+    a = nvshmem.array(5, "i1,f8,i2")  # strides that are no multiple of the element's size
     b = np.zeros(5, "i1,f8,i2")
     b["f1"], b["f2"] = np.arange(5) / 2, np.arange(5)
     nvshmem.put(a["f1"], b["f1"], 0)

@@ -23,14 +23,14 @@ class Check:
 
     name: str
     command: list[str]
-    # How many GPUs it uses; 0: it is about all of them.
+    # The number of GPUs that the check uses; 0: all of them.
     gpus: int = field(default=1, kw_only=True)
-    # Whether it must not see others.
+    # Whether the other GPUs must be hidden from it.
     only_those: bool = field(default=False, kw_only=True)
-    # How often a line with these words (a regular expression) must be said.
+    # How often a line that matches a regular expression must be printed.
     says: str = ""
     times: int = 1
-    # Whether it must fail, soon, by an error of its own (not by a signal).
+    # Whether it must soon fail, by its own error and not by a signal.
     refused: bool = False
     # The expected exit status otherwise.
     status: int = 0

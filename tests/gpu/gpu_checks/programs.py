@@ -1,4 +1,4 @@
-"""Checks of the programs in Rust, C and Python that move data, and of how they fail."""
+"""Checks of the programs in Rust, C and Python that move data, and of their errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def correctness(n: int, most: str) -> list[Check]:
             Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n, gpus=n, limit=SUITE),
         ]
     for scenario in ("ring", "model", "misuse"):
-        # A mistake takes two PEs; the values that the model expects are those of at most 4 PEs.
+        # A mistake takes two PEs; the model expects the values of at most 4 PEs.
         if (scenario == "misuse" and n == 1) or (scenario == "model" and n > 4):
             continue
         command = processes(n, program("conformance"), scenario)
@@ -171,7 +171,7 @@ def killed(n: int) -> list[Check]:
 
 
 def bad_input(gpus: int) -> list[Check]:
-    """Impossible requests are refused soon, by an error that names the cause."""
+    """Impossible requests soon fail with an error that names the cause."""
     ring = program("ring-c")
     small = {"DEVICE_MOST": "4096"}
     return [

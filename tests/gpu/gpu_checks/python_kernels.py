@@ -31,7 +31,7 @@ def triton(numbers: list[int], python: str) -> list[Check]:
             )
     faults = str(PROGRAMS / "triton_faults.py")
     checking = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
-    # The job's status is that of the PE that died; the other PE's output decides.
+    # The job's status is the dead PE's; the other PE's output decides.
     for name, part, asked in (("a dead PE", "killed", env), ("a wrong collective", "alone", checking)):
         ends = ["sh", "-c", f"{shlex.join([*processes(2, python, faults), part])}; true"]
         checks.append(Check(f"triton: {name}", ends, f"^triton ok: {part}, .*PE 1", gpus=2, env=asked, limit=100))
@@ -72,7 +72,7 @@ def cute(n: int, python: str) -> list[Check]:
     script = str(PROGRAMS / "cute_gpu.py")
     checks = []
     for pes in sorted({1, 2, n}):
-        # Times say nothing of PEs that share a GPU.
+        # Times of PEs that share a GPU mean nothing.
         for part in CUTE_PARTS if pes <= n else CUTE_PARTS[:-1]:
             command = processes(pes, python, script, str(CUTE), part)
             name = f"cute: {part}, {pes} processes"
@@ -82,7 +82,7 @@ def cute(n: int, python: str) -> list[Check]:
         command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
         name = f"cute: ring_launch.py, {pes} processes"
         checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
-    # The job's status is that of the PE that died; the other PEs' output decides.
+    # The job's status is the dead PE's; the other PEs' output decides.
     most = max(n, 2)
     for part, pes, times, env in (("checked", 1, 1, {"NVSHMEMRS_DEVICE_CHECK": "1"}), ("killed", most, most - 1, {})):
         launch = shlex.join([LAUNCHER, "--grace", "20", "-n", str(pes), "--", python, script, str(CUTE), part])
@@ -137,7 +137,7 @@ def numba(n: int, python: str) -> list[Check]:
 
 
 def watched_numba(n: int, python: str) -> list[Check]:
-    """The checker on kernels of Numba, as `watched` of kernels.py on those of CUDA C++."""
+    """The checker on kernels of Numba, as `watched` of kernels.py on kernels of CUDA C++."""
     checks = []
     counts = sorted({2, max(2, n)})
     script = str(PROGRAMS / "numba_watched.py")

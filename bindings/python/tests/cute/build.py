@@ -16,8 +16,8 @@ from dumps import keeping
 
 
 def fakes():
-    """The kernels by name: a kernel, and what stands for its arguments."""
-    import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+    """The kernels by name, each with placeholders for its arguments."""
+    import nvshmemrs.core.device.cute as nv  # isort: skip; the next imports need it
     import cutlass
     import cutlass.cute as cute
     import kernels as k
@@ -81,7 +81,7 @@ def fakes():
 def compiled(name, kernel, arguments, cute, arch):
     """A kernel's cubin, and its name there."""
 
-    # A number that is not known now: else the kernel would run with blocks of that size only.
+    # A number unknown at compile time: otherwise the kernel would run with blocks of this size only.
     @cute.jit
     def launch(threads, *given):
         kernel(*given).launch(grid=[1, 1, 1], block=[threads, 1, 1])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 
-import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+import nvshmemrs.core.device.cute as nv  # isort: skip; the next imports need it
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor

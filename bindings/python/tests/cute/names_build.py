@@ -17,7 +17,7 @@ import nvshmemrs.compat
 
 nvshmemrs.compat.install()
 
-import nvshmem.bindings.device.cute as names  # which makes the next ones importable
+import nvshmem.bindings.device.cute as names  # which makes the next modules importable
 import cutlass
 import cutlass.cute as cute
 import nvshmem.core
@@ -31,7 +31,7 @@ from nvshmem.bindings.device.cute._cuteast import (
     int_iput,
 )
 
-# As programs declare functions that they miss.
+# Declared as programs declare functions that this package lacks.
 int_g = cute.ffi(
     name="nvshmem_int_g",
     params_types=[_CutePtrType(cutlass.Int32), cutlass.Int32],
@@ -42,7 +42,7 @@ int_g = cute.ffi(
 @cute.kernel
 def kernel(x: cute.Tensor):
     me = my_pe()
-    # Side by side: what the left neighbour writes, a sum on PE 0, what the right neighbour has got.
+    # Side by side: the word written by the left neighbour, a sum on PE 0, the word read from the right one.
     put(x.iterator, me + 100, (me + 1) % n_pes())
     int_atomic_fetch_add(x.iterator + 1, me + 1, 0)
     barrier_all()

@@ -67,7 +67,7 @@ def wanted() -> Iterator[Tuple[Any, List[str]]]:
     yield lent.dynamic, [numbers]
 
 
-# How the names of a kernel's files end.
+# The suffixes of a kernel's files.
 ENDS = (".json", ".cubin", ".ptx", ".half")
 COMPILERS = ("numba-cuda-mlir", "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc", "nvidia-nvjitlink")
 
@@ -111,7 +111,7 @@ def make(name: str, entry: Path, arch: int) -> None:
     entry.with_suffix(".cubin").write_bytes(cubin)
     entry.with_suffix(".ptx").write_text(ptx)
     text = {"file": entry.with_suffix(".cubin").name, "kernel": symbol, "arch": f"sm_{arch}"}
-    # Whole or not at all, also if this is interrupted.
+    # The file is complete or absent, also after an interrupt.
     half = entry.with_suffix(".half")
     half.write_text(json.dumps({**text, "sizes": sizes(ptx, symbol), "of": sources(kernel)}))
     half.replace(entry)
