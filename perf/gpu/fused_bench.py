@@ -1,30 +1,25 @@
 # type: ignore
 """Fused operations on GPUs, beside torch with NCCL, with NCCL's windows, and with torch's symmetric memory, in the same run.
 
-Each PE has a GPU: nvshmemrs-run -n 2 -- python3 fused_bench.py [PART ...]. Parts: norm, experts, product. All is timed in CUDA graphs
+Each PE has a GPU: nvshmemrs-run -n 2 -- python3 fused_bench.py [PART ...]. Parts: norm, experts, product. Calls are timed in CUDA graphs
 unless a row says otherwise. With --all more shapes, with --verbose each try. PE 0 prints; times are microseconds, medians of 9 rounds, of the slowest PE.
 """
 
 import itertools
 import sys
 
-from rows import row
-from triton_bench import VERBOSE, dist, meet, nvshmem, start, time_of, torch
+from triton_bench import VERBOSE, dist, finish, left_out, meet, nvshmem, selected, start, symmetric_memory, teller, time_of, torch
 
 from nvshmemrs.core import fused
 
 BF16 = torch.bfloat16
 ALL = "--all" in sys.argv
+tell = teller("fused")
 pools = []
 
 
-def tell(name, value, unit="us", **more):
-    if nvshmem.my_pe() == 0:
-        row(f"fused: {name}", value, unit, **more)
-
-
 def best(name, tries):
-    """The best time of some tries, (words, call), and which one it was."""
+    """The best time of some tries, (words, call), and the words of the best try."""
     found = None
     for words, call in tries:
         call()
@@ -37,7 +32,7 @@ def best(name, tries):
 
 
 def windows(*shapes):
-    """Tensors in memory that NCCL has as symmetric windows; None where torch cannot make it."""
+    """Tensors in memory that is a symmetric window of NCCL's; None where torch cannot make it."""
     try:
         backend = dist.group.WORLD._get_backend(torch.device("cuda"))
         pool = torch.cuda.MemPool(backend.mem_allocator)
@@ -52,13 +47,8 @@ def windows(*shapes):
     return made
 
 
-def left_out(what, error):
-    if nvshmem.my_pe() == 0:
-        print(f"left out: {what}: {str(error).splitlines()[0]}", file=sys.stderr, flush=True)
-
-
 def beside(name, ours, peers, **wanted):
-    """A row for each peer; wanted is of the first one."""
+    """A row for each peer; `wanted` is the target beside the first peer."""
     us, note = ours
     told = False
     for peer, call in peers.items():
@@ -108,33 +98,10 @@ def norm(me, n):
             if memory:
                 memory[0].copy_(x)
                 peers["NCCL with windows, add and rms_norm"] = lambda: nccl(memory[0])  # noqa: B023
-            shots = symm_mem(x)
+            shots = symmetric_memory(x)
             for peer, op in shots.items():
                 peers[f"torch {peer}, add and rms_norm"] = lambda op=op: plain(op())  # noqa: B023
             beside(name, found, peers, most=limit)
-
-
-def symm_mem(x):
-    """torch's all-reduces of symmetric memory."""
-    try:
-        import torch.distributed._symmetric_memory as symmetric
-
-        group = dist.group.WORLD.group_name
-        memory = symmetric.empty(x.shape, dtype=x.dtype, device=x.device)
-        symmetric.rendezvous(memory, group=group)
-    except (RuntimeError, AttributeError, TypeError) as error:
-        left_out("torch's symmetric memory", error)
-        return {}
-    memory.copy_(x)
-
-    def one():
-        return torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group)
-
-    def two():
-        return torch.ops.symm_mem.two_shot_all_reduce_(memory, "sum", group)
-
-    one.memory = two.memory = memory
-    return {"one-shot": one, "two-shot": two}
 
 
 def experts(me, n):
@@ -240,7 +207,7 @@ def product(me, n):
     pieces = [(f"{count} pieces", dict(pieces=count)) for count in (1, 2, 4)]
     group = dist.group.WORLD.group_name
     memory = windows((size, size), (section, size))
-    torchs = symm_mem(made)
+    torchs = symmetric_memory(made)
 
     def nccl(into, collective):
         torch.matmul(a, b, out=into)
@@ -331,13 +298,12 @@ PARTS = {"norm": norm, "experts": experts, "product": product}
 
 def main():
     me, n = start()
-    for name in [part for part in sys.argv[1:] if not part.startswith("-")] or PARTS:
+    for name in selected(PARTS):
         PARTS[name](me, n)
     print(f"fused_bench ok PE {me} of {n}", flush=True)
     dist.barrier()
     pools.clear()  # while the communicator is there
-    dist.destroy_process_group()
-    nvshmem.finalize()
+    finish()
 
 
 if __name__ == "__main__":

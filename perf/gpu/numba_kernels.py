@@ -98,7 +98,7 @@ def thread_puts(dst, src, rounds, pe):
 
 
 def meet():
-    """All PEs, and the GPU's work is done."""
+    """A barrier of all PEs, after the GPU has completed its work."""
     cuda.synchronize()
     if THEIRS:
         nvshmem.barrier(nvshmem.Teams.TEAM_WORLD, stream=stream)
@@ -113,11 +113,11 @@ def array(size, dtype):
     return made
 
 
-def seconds(work):
-    """The shortest of some times; every PE calls."""
+def seconds(work, prepare=meet):
+    """The shortest of some times, each after a call of `prepare`; every PE calls."""
     best = float("inf")
     for _ in range(4):
-        meet()
+        prepare()
         start = time.perf_counter()
         work()
         cuda.synchronize()
@@ -134,23 +134,13 @@ def ping_pongs(pe):
     rounds = 20_000
     flag, data = array(1, "uint64"), array(1, "int64")
 
+    def reset():
+        meet()
+        flag.fill(0)
+        meet()
+
     def run(kernel, *arguments):
-        def work():
-            kernel[1, 1](*arguments, rounds, pe)
-
-        def reset():
-            meet()
-            flag.fill(0)
-            meet()
-
-        best = float("inf")
-        for _ in range(4):
-            reset()
-            start = time.perf_counter()
-            work()
-            cuda.synchronize()
-            best = min(best, time.perf_counter() - start)
-        return best / rounds * 1e6
+        return seconds(lambda: kernel[1, 1](*arguments, rounds, pe), reset) / rounds * 1e6
 
     tell("signal ping-pong, round trip", run(signals, flag), "us", most=2.7, against="ping 8")
     tell("put_signal of 8 bytes ping-pong, round trip", run(put_signals, data, flag), "us", against="ping 8")

@@ -6,50 +6,23 @@ microseconds, medians of 9 rounds, of the slowest PE.
 """
 
 import statistics
-import sys
 import time
 
-from rows import row
-from triton_bench import dist, meet, nvshmem, start, time_of, torch, worst
+from triton_bench import dist, finish, left_out, meet, nvshmem, selected, start, symmetric_memory, teller, time_of, torch, worst
 
 import nvshmemrs.core.interop.torch as nt
 
 BF16 = torch.bfloat16
 SIZES = [8 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10]
 OPS = torch.ops.nvshmemrs
-
-
-def tell(name, value, unit="us", **more):
-    if nvshmem.my_pe() == 0:
-        row(f"torch.ops: {name}", value, unit, **more)
-
-
-def left_out(what, error):
-    if nvshmem.my_pe() == 0:
-        print(f"left out: {what}: {(str(error) or repr(error)).splitlines()[0]}", file=sys.stderr, flush=True)
-
-
-def symm_mem(x):
-    """torch's all-reduces of symmetric memory, by name."""
-    try:
-        import torch.distributed._symmetric_memory as symmetric
-
-        group = dist.group.WORLD.group_name
-        memory = symmetric.empty(x.shape, dtype=x.dtype, device=x.device)
-        symmetric.rendezvous(memory, group=group)
-    except (RuntimeError, AttributeError) as error:
-        left_out("torch's symmetric memory", error)
-        return {}
-    return {
-        "torch one-shot": lambda: torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group),
-        "torch two-shot": lambda: torch.ops.symm_mem.two_shot_all_reduce_(memory, "sum", group),
-    }
+tell = teller("torch.ops")
 
 
 def best_peer(x):
     """The fastest of torch's all-reduces in a graph: its name and its time."""
     plain = torch.zeros_like(x)
-    peers = {"NCCL": lambda: dist.all_reduce(plain), **symm_mem(x)}
+    peers = {"NCCL": lambda: dist.all_reduce(plain)}
+    peers.update((f"torch {name}", call) for name, call in symmetric_memory(x).items())
     found = None
     for name, call in peers.items():
         try:
@@ -150,14 +123,13 @@ PARTS = {"reduce": reduce, "host": host, "rows": rows}
 
 def main():
     _, n = start()
-    chosen = [word for word in sys.argv[1:] if word in PARTS] or list(PARTS)
-    if "reduce" not in chosen:
+    parts = selected(PARTS)
+    if "reduce" not in parts:
         nt.reserve(8 << 20)
-    for part in sorted(chosen, key=list(PARTS).index):
+    for part in sorted(parts, key=list(PARTS).index):
         PARTS[part](n)
     meet()
-    dist.destroy_process_group()
-    nvshmem.finalize()
+    finish()
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ def once(call, rounds):
 # Programs, elements of a block, warps: a thread has 4 or 8 packs of 16 bytes under way. The last ones have
 # as many programs and threads as the best puts of CUDA C++.
 CHOICES = ((128, 4096, 8), (128, 8192, 16), (512, 4096, 8), (132, 8192, 8), (264, 8192, 16), (132, 16384, 32))
-# Calls in a row. The first one waits for Python, which takes as long as some percent of a put.
+# Calls in a row. The first call waits for Python, for some percent of the time of a put.
 MOVES = 20
 
 
@@ -214,17 +214,35 @@ def move(kernel, name, me, n):
     nvshmem.free_tensor(source)
 
 
-def symmetric_memory(words):
-    """torch's one-shot and two-shot all-reduce of symmetric memory, or the reason why they are not available."""
-    import torch.distributed._symmetric_memory as symm_mem
+def symmetric_memory(x):
+    """torch's one-shot and two-shot all-reduces of a copy of `x` in symmetric memory, by name; none where torch
+    does not have them. Each function's `memory` is the copy.
+    """
+    try:
+        import torch.distributed._symmetric_memory as symmetric
 
-    group = dist.group.WORLD.group_name
-    memory = symm_mem.empty(words, dtype=torch.float32, device=torch.device("cuda", torch.cuda.current_device()))
-    symm_mem.rendezvous(memory, group=group)
-    memory.zero_()
-    one = lambda: torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group)  # noqa: E731
-    two = lambda: torch.ops.symm_mem.two_shot_all_reduce_(memory, "sum", group)  # noqa: E731
-    return one, two
+        group = dist.group.WORLD.group_name
+        memory = symmetric.empty(x.shape, dtype=x.dtype, device=x.device)
+        symmetric.rendezvous(memory, group=group)
+    except (RuntimeError, AttributeError, TypeError) as error:
+        left_out("torch's symmetric memory", error)
+        return {}
+    memory.copy_(x)
+
+    def one():
+        return torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group)
+
+    def two():
+        return torch.ops.symm_mem.two_shot_all_reduce_(memory, "sum", group)
+
+    one.memory = two.memory = memory
+    return {"one-shot": one, "two-shot": two}
+
+
+def left_out(what, error):
+    """Prints on PE 0 that a peer is not measured, and why."""
+    if nvshmem.my_pe() == 0:
+        print(f"left out: {what}: {(str(error) or repr(error)).splitlines()[0]}", file=sys.stderr, flush=True)
 
 
 def reduce(me, n):
@@ -270,17 +288,10 @@ def reduce(me, n):
         found["reduce"] = other(one_kernel)
         plain = torch.zeros(words, device="cuda")
         found["NCCL"] = time_of(lambda: dist.all_reduce(plain), 100, graph=True)  # noqa: B023
-        try:
-            first, second = symmetric_memory(words)
-        except (RuntimeError, AttributeError) as error:
-            if me == 0:
-                print(f"torch's symmetric memory is not here: {error}", file=sys.stderr)
-            first = second = None
+        for name, call in symmetric_memory(plain).items():
+            if name == "one-shot" or not QUICK:
+                found[f"torch {name}"] = time_of(call, 100, graph=True)
         of = f"of {size} bytes in a graph"
-        shots = {"torch one-shot": first, "torch two-shot": None if QUICK else second}
-        for name, call in shots.items():
-            if call:
-                found[name] = time_of(call, 100, graph=True)
 
         def beside(ours, peer, **wanted):
             tell(f"{ours} {of}", found[ours], "us", peer=(peer, found[peer]) if peer in found else None, **wanted)  # noqa: B023
@@ -327,11 +338,17 @@ def large(me, n):
         nvshmem.free_tensor(source)
 
 
-def tell(name, value, unit, **more):
-    if nvshmem.my_pe() == 0:
-        row(f"Triton: {name}", value, unit, **more)
+def teller(area):
+    """A function that prints a row of an area, on PE 0."""
+
+    def tell(name, value, unit="us", **more):
+        if nvshmem.my_pe() == 0:
+            row(f"{area}: {name}", value, unit, **more)
+
+    return tell
 
 
+tell = teller("Triton")
 VERBOSE = "--verbose" in sys.argv
 QUICK = "--quick" in sys.argv
 PARTS = {
@@ -363,15 +380,25 @@ def start():
     return me, n
 
 
+def selected(parts):
+    """The parts that the arguments name; all of `parts` if they name none."""
+    return [word for word in sys.argv[1:] if not word.startswith("-")] or list(parts)
+
+
+def finish():
+    """Leaves NCCL's job and ours."""
+    dist.destroy_process_group()
+    nvshmem.finalize()
+
+
 def main():
     me, n = start()
     if n > 2:
         raise SystemExit("triton_bench.py measures 1 or 2 PEs: start it with nvshmemrs-run -n 2")
-    for name in [part for part in sys.argv[1:] if not part.startswith("-")] or (PARTS if n > 1 else ALONE):
+    for name in selected(PARTS if n > 1 else ALONE):
         PARTS[name](me, n)
     print(f"triton_bench ok PE {me} of {n}", flush=True)
-    dist.destroy_process_group()
-    nvshmem.finalize()
+    finish()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Type
 
 import pytest
 
@@ -27,7 +27,7 @@ LAUNCHED = ("NVSHMEMRS_PE", "NVSHMEMRS_N_PES", "NVSHMEMRS_UNIQUE_ID")
 
 @pytest.fixture(autouse=True)
 def alone() -> Iterator[None]:
-    """A test that fails between init and finalize does not make the others fail."""
+    """Ends the job of a test that fails between init and finalize, so that other tests do not fail."""
     yield
     if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
         nvshmem.leave()
@@ -42,11 +42,29 @@ def job() -> Iterator[None]:
         nvshmem.finalize()
 
 
+def fails(
+    call: Callable[[], object],
+    match: Optional[str] = None,
+    error: Type[BaseException] = nvshmem.NvshmemInvalid,
+) -> None:
+    """The call raises this error, and its message matches a regular expression."""
+    with pytest.raises(error, match=match):
+        call()
+
+
 def program(name: str) -> str:
     """The path of a program for several PEs."""
     path = PROGRAMS / name
     assert path.is_file(), f"no program {path}"
     return str(path)
+
+
+def repository(name: str) -> Path:
+    """A file of the repository, which these tests may be without."""
+    path = HERE.parents[2] / name
+    if not path.is_file():
+        pytest.skip(f"{name} is in the repository only")
+    return path
 
 
 def prefix() -> Path:
@@ -62,14 +80,19 @@ def finished(
     base: Optional[Mapping[str, str]] = None,
     apart: bool = False,
     limit: float = 120,
+    cwd: Optional[str] = None,
+    given: Optional[str] = None,
     **environment: str,
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs a command to its end, in an environment that begins with `base` or with ours. Its output has
-    both streams, unless they are kept `apart`. A command that takes more than `limit` seconds is hung.
+    """Runs a command to its end, in an environment that begins with `base` or with ours, with the input
+    `given`. Its output has both streams, unless they are kept `apart`. A command that takes more than
+    `limit` seconds is hung.
     """
     return subprocess.run(
         command,
         env={**(os.environ if base is None else base), **environment},
+        cwd=cwd,
+        input=given,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if apart else subprocess.STDOUT,
         text=True,
@@ -84,15 +107,20 @@ def run(*command: str, expected: int = 0, **named: Any) -> str:
     return done.stdout
 
 
+def tool(name: str = "nvshmemrs-run") -> str:
+    """The path of a program that the tests need."""
+    found = shutil.which(name)
+    assert found, f"{name} is not on PATH: run `cargo xtask test`"
+    return found
+
+
 def run_job(n: int, *command: str, check: bool = False, **named: Any) -> str:
     """The output of a job's PEs; `named` is passed to `run`, and `check` turns the checker on."""
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    return run(launcher, *["--check"] * check, "-n", str(n), "--", *command, **named)
+    return run(tool(), *["--check"] * check, "-n", str(n), "--", *command, **named)
 
 
 def ready(pes: List["subprocess.Popen[str]"]) -> None:
-    """Returns once each PE has printed that it is there."""
+    """Returns once each PE has printed its first line."""
     for pe in pes:
         assert pe.stdout is not None and pe.stderr is not None
         # Byte by byte: readline() may take more from the pipe, which communicate() does not see.
@@ -170,7 +198,7 @@ def compiled(folder: Path, launches: bool = False) -> None:
     driver, source = ["cc", "-std=gnu11", *common], [str(DRIVER / "fake_cuda.c")]
     commands = []
     if launches:
-        # Its own function for launches is called by the one of the second file.
+        # The second file's function for launches calls the first file's.
         renamed = ["-DcuLaunchKernel=fake_cuLaunchKernel", "-DcuLaunchKernelEx=fake_cuLaunchKernelEx", "-c", *source, "-o", f"{folder}/cuda.o"]
         commands = [["cc", "-std=gnu11", "-O1", "-fPIC", "-pthread", *renamed]]
         source = [f"{folder}/cuda.o", str(DRIVER / "fake_launches.c")]

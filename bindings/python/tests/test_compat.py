@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 import pytest
-from conftest import program
+from conftest import finished, program, tool
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs import compat
@@ -24,29 +23,14 @@ def run(
     command: List[str], environment: Optional[Dict[str, str]] = None, given: str = "", **more: str
 ) -> "subprocess.CompletedProcess[str]":
     """A command, to its end."""
-    return subprocess.run(
-        command,
-        env={**(os.environ if environment is None else environment), **more},
-        input=given,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=120,
-    )
-
-
-def tool(name: str) -> str:
-    """A program that the tests need."""
-    found = shutil.which(name)
-    assert found, f"{name} is not on PATH: run `cargo xtask test`"
-    return found
+    return finished(*command, base=environment, apart=True, given=given, **more)
 
 
 # --- programs -------------------------------------------------------------------------------------
 
 
 def test_under_our_launcher() -> None:
-    launched = [tool("nvshmemrs-run"), "-n", "2", "--", *OURS, program(HOST), "--rounds", "3"]
+    launched = [tool(), "-n", "2", "--", *OURS, program(HOST), "--rounds", "3"]
     done = run(launched)
     assert done.returncode == 0 and done.stdout.count("ok of 2\n") == 2, done
 
@@ -63,7 +47,7 @@ def test_under_mpirun() -> None:
 
 
 def test_under_torchrun(tmp_path: Path) -> None:
-    # What `torchrun --nproc-per-node 2 -m nvshmemrs host.py --rounds 2` starts.
+    # The command that `torchrun --nproc-per-node 2 -m nvshmemrs host.py --rounds 2` starts.
     command = [sys.executable, "-u", "-m", "nvshmemrs", program(HOST), "--rounds", "2"]
     pes = []
     for rank in ("0", "1"):
@@ -78,12 +62,12 @@ def test_under_torchrun(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["uid", "mpi"])
 def test_with_the_stand_ins_for_gpus(fakes: Dict[str, str], tmp_path: Path, method: str) -> None:
-    command = [tool("nvshmemrs-run"), "-n", "2", "--", *OURS, program("nvshmem4py/gpu.py"), method]
+    command = [tool(), "-n", "2", "--", *OURS, program("nvshmem4py/gpu.py"), method]
     done = run(command, fakes, FAKE_MPI=str(tmp_path))
     assert done.returncode == 0 and done.stdout.count("ok\n") == 2, done
 
 
-# --- all else is as Python does it ----------------------------------------------------------------
+# --- the rest behaves as in Python ----------------------------------------------------------------
 
 ALIKE = {
     "names": """
@@ -171,7 +155,7 @@ def test_processes_that_a_program_starts(tmp_path: Path) -> None:
     script.write_text(CHILDREN)
     done = run([*OURS, str(script), "subprocess"])
     assert (done.returncode, done.stdout) == (0, "ok\n"), done
-    # install() reaches what multiprocessing starts, and imports the main program anew.
+    # install() reaches processes started by multiprocessing, which import the main program anew.
     script.write_text("import nvshmemrs.compat\nnvshmemrs.compat.install()\n" + CHILDREN)
     done = run([sys.executable, str(script)])
     assert (done.returncode, done.stdout) == (0, "ok\n"), done
@@ -182,7 +166,7 @@ def test_processes_that_a_program_starts(tmp_path: Path) -> None:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """A folder with another package of that name, as an installed NVSHMEM4Py is."""
+    """A folder with another package of this name, as with an installed NVSHMEM4Py."""
     core = tmp_path / "site" / "nvshmem" / "core"
     core.mkdir(parents=True)
     (core.parent / "__init__.py").write_text("")
@@ -229,7 +213,7 @@ def test_what_the_command_refuses() -> None:
     assert run([*OURS, "--version"]).stdout == f"{nvshmem.get_version().libnvshmem_version}\n"
 
 
-# --- what is there --------------------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------------
 
 SAME = """
 import importlib, pickle, sys
@@ -382,7 +366,7 @@ nv.free(a)
 assert set(_mr_references[next(iter(_mr_references))]._mem_references) == {b.ctypes.data}
 nv.free_array(b)
 assert not _mr_references
-# What is dropped is not freed before all PEs have met in an allocation.
+# A dropped array is not freed before all PEs have met in an allocation.
 b = nv.buffer(128)
 address = b.handle
 del b
@@ -487,7 +471,7 @@ def test_what_is_tracked_can_be_read() -> None:
 
 
 def test_bindings_by_numbers() -> None:
-    done = run([tool("nvshmemrs-run"), "-n", "2", "--", *OURS, "-c", BINDINGS])
+    done = run([tool(), "-n", "2", "--", *OURS, "-c", BINDINGS])
     assert done.returncode == 0 and done.stdout.count("ok\n") == 2, done
 
 

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Callable, Dict, Iterator, List
 
 import pytest
-from conftest import FAKES, program, run_job
+from conftest import FAKES, program, repository, run_job
 
-HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[2] / "examples" / "python"
 NEEDED = "import cupy, torch, cuda.core; assert torch.cuda.is_available(), 'torch sees no GPU'"
 
 
@@ -199,22 +197,15 @@ def test_a_gpu_that_was_chosen_stays_current(fakes: Dict[str, str]) -> None:
     assert subprocess.check_output([sys.executable, "-c", STAYS], env=fakes, text=True) == "1\n"
 
 
-def examples(name: str) -> str:
-    """The path of an example."""
-    path = EXAMPLES / name
-    if not path.is_file():
-        pytest.skip(f"the examples are not beside these tests: no {path}")
-    return str(path)
-
-
 def started(memory: str, name: str) -> List[str]:
     """Arguments for Python that start an example with the heap in this memory, which `run` leaves
     open.
     """
     text = "import os, runpy, sys; os.environ['NVSHMEMRS_MEMORY'], *sys.argv = sys.argv[1:]; "
+    example = repository(f"examples/python/{name}")
     # There is no stand-in for Numba's compiler.
     text += f"sys.modules.update(dict.fromkeys(['numba'] * ({str(FAKES)!r} in sys.path)));"
-    return ["-c", text + "runpy.run_path(sys.argv[0], run_name='__main__')", memory, examples(name)]
+    return ["-c", text + "runpy.run_path(sys.argv[0], run_name='__main__')", memory, str(example)]
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])

@@ -1,4 +1,4 @@
-"""What kernels of CuTe do, without a GPU: their PTX is run in Python, beside the CUDA header."""
+"""Kernels of CuTe without a GPU: their PTX runs in Python, beside the CUDA header."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import nvshmemrs
 if importlib.util.find_spec("nvidia_cutlass_dsl") is None:
     pytest.skip("nvidia-cutlass-dsl is not installed", allow_module_level=True)
 
-import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+import nvshmemrs.core.device.cute as nv  # isort: skip; the next imports need it
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
@@ -27,9 +27,12 @@ from cutlass.cute.runtime import make_fake_compact_tensor
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "cute"))
 import ptx  # noqa: E402
+from dumps import keeping  # noqa: E402
 from world import World  # noqa: E402
 
 del sys.path[0]
+
+pytestmark = pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 
 KINDS = {"i1": cutlass.Int8, "i2": cutlass.Int16, "f4": cutlass.Float32, "f8": cutlass.Float64}
 FLOAT8 = {"float8_e4m3fn": cutlass.Float8E4M3FN, "float8_e5m2": cutlass.Float8E5M2}
@@ -67,7 +70,7 @@ def moved(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int
 
 @cute.kernel
 def one_comes_before(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
-    """A thread meets by itself in the slot in which all of its block meet then."""
+    """A thread meets alone in a slot, in which its whole block meets afterwards."""
     nv.use(state)
     if cute.arch.thread_idx()[0] == 0:
         nv.barrier_all()
@@ -91,7 +94,7 @@ def give(nbytes: int) -> Any:
 
 @cute.kernel
 def lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
-    """A thread of each warp puts at once; then a warp gets what it has put."""
+    """A thread of each warp puts at once; then a warp gets the elements that it has put."""
     nv.use(state)
     give(LENT)
     thread = cute.arch.thread_idx()[0]
@@ -104,7 +107,7 @@ def lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int3
 
 @cute.kernel
 def not_lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
-    """Too little is lent, and enough that is released; a block's put uses none."""
+    """Too little memory is lent, then enough, which is released; a block's put uses none."""
     nv.use(state)
     x[0] = x.element_type(give(8319))
     if cute.arch.thread_idx()[0] == 0:
@@ -121,7 +124,7 @@ _made: Dict[Tuple[Any, str], Any] = {}
 
 
 def compiled(kernel: Any, kind: str) -> Any:
-    """A kernel for elements of a type, as its PTX says."""
+    """A kernel for elements of a type, loaded from its PTX."""
 
     @cute.jit
     def launch(threads: Any, state: nv.State, x: Any, to: Any, start: Any, count: Any) -> None:
@@ -132,7 +135,7 @@ def compiled(kernel: Any, kind: str) -> Any:
         x = make_fake_compact_tensor(element, (1 << 16,), assumed_align=element.width // 8)
         numbers = [cutlass.Int32(1)] * 3
         given = (cute.Int32(32), nv.fake_state(), x, *numbers)
-        done = cute.compile(launch, *given, options="--gpu-arch sm_90a --keep-ptx")
+        done = cute.compile(launch, *given, options=keeping("sm_90a", "ptx"))
         _made[kernel, kind] = ptx.Kernel(done.__ptx__)
     return _made[kernel, kind]
 
@@ -145,13 +148,6 @@ def block(
     at = struct.pack("<Q", world.address(pe))
     made = compiled(kernel, kind)
     return ptx.Block(made, threads, world.states[pe], at, *words, shared=shared)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """CuTe writes what it keeps to the current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -175,10 +171,7 @@ def by_header(
     header.reduce(world.states[pe], size, *places, ctypes.c_ulong(count), threads)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-def test_rounds_in_place_are_those_of_the_cuda_header(
-    folder: Path, header: ctypes.CDLL
-) -> None:
+def test_rounds_in_place_are_those_of_the_cuda_header(header: ctypes.CDLL) -> None:
     met = set()
     for kind in KINDS:
         size = np.dtype(kind).itemsize
@@ -193,17 +186,14 @@ def test_rounds_in_place_are_those_of_the_cuda_header(
             case = (kind, threads, count, to)
             assert worlds[0].meetings(0) == worlds[1].meetings(0) > 1, case
             met.add(worlds[0].meetings(0))
-            # Memory that overlaps otherwise gets what nobody promises, but in as many rounds.
+            # The result for memory that overlaps otherwise is not specified, but the rounds are as many.
             for world in worlds if to == 0 else ():
                 assert (world.view(0, kind, count) == values).all(), case
     assert len(met) > 3, met
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_both_languages_meet_in_one_reduction_in_place(
-    folder: Path, header: ctypes.CDLL, kind: str
-) -> None:
+def test_both_languages_meet_in_one_reduction_in_place(header: ctypes.CDLL, kind: str) -> None:
     count, world = 1500, World(2)
     values = [((np.arange(count) * (pe + 3)) % 11).astype(kind) for pe in range(2)]
     for pe in range(2):
@@ -219,9 +209,8 @@ def test_both_languages_meet_in_one_reduction_in_place(
         assert (world.view(pe, kind, count) == values[0] + values[1]).all(), pe
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", ["i1", "f4"])
-def test_in_place_with_two_pes(folder: Path, kind: str) -> None:
+def test_in_place_with_two_pes(kind: str) -> None:
     for count in (3, 700):
         world = World(2)
         values = [((np.arange(count) * (pe + 3)) % 11).astype(kind) for pe in range(2)]
@@ -233,13 +222,12 @@ def test_in_place_with_two_pes(folder: Path, kind: str) -> None:
             assert world.view(pe, kind, count + 1)[-1] == 77
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", list(FLOAT8))
-def test_float8_is_rounded_once_and_saturates(folder: Path, kind: str) -> None:
+def test_float8_is_rounded_once_and_saturates(kind: str) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = np.dtype(getattr(ml_dtypes, kind))
     largest = float(ml_dtypes.finfo(dtype).max)
-    # Packs and a rest; every code, with others.
+    # Packs and a rest; every code, beside others.
     count, world = 1024 + 3, World(3)
     codes = [((np.arange(count) * step >> pe) & 0xFF).astype("u1") for pe, step in enumerate((1, 77, 181))]
     for pe in range(3):
@@ -254,8 +242,7 @@ def test_float8_is_rounded_once_and_saturates(folder: Path, kind: str) -> None:
         assert world.view(pe, "u1", count + 1).tolist() == [*wanted, 77], pe
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-def test_a_group_meets_before_it_reads_how_often_the_slot_has_met(folder: Path) -> None:
+def test_a_group_meets_before_it_reads_how_often_the_slot_has_met() -> None:
     for seed in range(4):
         world = World(2)
         for pe in range(2):
@@ -267,12 +254,11 @@ def test_a_group_meets_before_it_reads_how_often_the_slot_has_met(folder: Path) 
             assert world.view(pe, "f4", 4, 48).tolist() == [10, 11, 12, 13], (seed, pe)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize(
     "kind, kernel", [("i1", moved_block), ("i2", moved_warp), ("f4", moved), ("f8", moved_block)]
 )
 def test_copies_take_the_largest_units_that_both_sides_can_be_aligned_to(
-    folder: Path, kind: str, kernel: Any
+    kind: str, kernel: Any
 ) -> None:
     size, count, threads = np.dtype(kind).itemsize, 1003, 40
     for to, start, unit in ((4, 4, 16), (3, 3, 16), (2, 10, 8), (5, 1, 4), (3, 1, 2), (4, 1, 1)):
@@ -290,9 +276,8 @@ def test_copies_take_the_largest_units_that_both_sides_can_be_aligned_to(
         assert putting.stores <= most, (to, start, putting.stores, most)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
 @pytest.mark.parametrize("kind", ["i1", "f4"])
-def test_large_copies_go_through_lent_memory(folder: Path, kind: str) -> None:
+def test_large_copies_go_through_lent_memory(kind: str) -> None:
     size = np.dtype(kind).itemsize
     for to, start, count, bulks in (
         (16, 16, 7003, True),
@@ -318,8 +303,7 @@ def test_large_copies_go_through_lent_memory(folder: Path, kind: str) -> None:
             assert row[0] == row[-1] == 99, (to, start, count)
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-def test_copies_store_where_nothing_is_lent(folder: Path) -> None:
+def test_copies_store_where_nothing_is_lent() -> None:
     count, world = 3000, World(2)
     values = np.arange(16 + count).astype("f4")
     world.view(0, "f4", 16 + count)[:] = values
@@ -330,7 +314,7 @@ def test_copies_store_where_nothing_is_lent(folder: Path) -> None:
         assert (world.view(1, "f4", count, (16 + row * STEP) * 4) == values[16:]).all(), row
 
 
-def test_only_kernels_that_lend_have_bulk_copies(folder: Path) -> None:
+def test_only_kernels_that_lend_have_bulk_copies() -> None:
     names = [step[1] for step in compiled(lent, "f4").steps]
     assert any(name.startswith("cp.async.bulk.global") for name in names)
     for kernel in (moved, moved_warp, moved_block):

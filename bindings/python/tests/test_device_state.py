@@ -1,4 +1,4 @@
-"""What kernels get of a job on host memory."""
+"""The state that kernels get of a job on host memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import finished
+from conftest import fails, finished
 
 import nvshmemrs
 import nvshmemrs.core as nvshmem
@@ -96,13 +96,11 @@ def test_launches_of_cute_refuse_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_job_there_is_no_state() -> None:
-    with pytest.raises(nvshmem.NotInitializedError):
-        nvshmem.device.state()
+    fails(nvshmem.device.state, error=nvshmem.NotInitializedError)
     nvshmem.init(heap_bytes=1 << 22)
     nvshmem.device.state()
     nvshmem.finalize()
-    with pytest.raises(nvshmem.NotInitializedError):
-        nvshmem.device.state()
+    fails(nvshmem.device.state, error=nvshmem.NotInitializedError)
 
 
 def test_kernels_in_python_refuse_that_of_a_checked_job() -> None:

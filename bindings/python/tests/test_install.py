@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, List
 
 import pytest
-from conftest import prefix
+from conftest import finished, prefix
 from test_wheel import Installed, installed  # noqa: F401  (a fixture)
 
 C = """
@@ -68,7 +67,7 @@ PROGRAMS = {"own.c": C, "shmem.c": SHMEM, "cxx.cpp": CXX, "fine.f90": FORTRAN, "
 
 
 class Installation:
-    """A folder with headers and libraries, and the one with the programs."""
+    """A folder with headers and libraries, and the folder of the programs."""
 
     def __init__(self, prefix: Path, programs: Path) -> None:
         self.prefix, self.programs = prefix, programs
@@ -84,20 +83,12 @@ class Installation:
 
 
 def run(command: List[str], fails: bool = False, **more: str) -> str:
-    """What a command says, without variables of ours. CMake may be that of the virtual environment."""
+    """The output of a command, without variables of ours. CMake may come from the virtual environment."""
     clean = {name: value for name, value in os.environ.items() if "NVSHMEM" not in name}
     for name in ("PYTHONPATH", "LD_LIBRARY_PATH"):  # the second is cargo's
         clean.pop(name, None)
     clean["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]])
-    done = subprocess.run(
-        command,
-        env={**clean, **more},
-        cwd="/",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
+    done = finished(*command, base=clean, cwd="/", limit=300, **more)
     assert (done.returncode != 0) == fails, done.stdout
     return done.stdout
 
@@ -206,7 +197,7 @@ def test_a_plain_compiler(there: Installation, sources: Path) -> None:
 
 def test_compiler_wrappers(there: Installation, sources: Path) -> None:
     wrappers = [("nvshmemrs-cc", "own.c"), ("nvshmemrs-c++", "cxx.cpp")]
-    if shutil.which("gfortran"):  # in the wheel there are sources, compiled at the first use
+    if shutil.which("gfortran"):  # the wheel has sources, compiled at the first use
         wrappers.append(("nvshmemrs-fc", "fine.f90"))
     cache = str(sources / "cache")
     for name, source in wrappers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from conftest import program, run, run_job
+from conftest import fails, program, repository, run, run_job, tool
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
@@ -21,7 +20,6 @@ from nvshmemrs.core.interop.jax import _calls, _mosaic, _setup
 
 jax = pytest.importorskip("jax")
 
-ROOT = Path(__file__).resolve().parents[3]
 HOST = {"JAX_PLATFORMS": "cpu", "NVSHMEMRS_MEMORY": "host"}
 
 
@@ -41,10 +39,7 @@ def test_the_pes_may_be_the_processes_of_jax_distributed() -> None:
 
 
 def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
-    page = ROOT / "docs/jax.md"
-    if not page.is_file():
-        pytest.skip("the page is in the repository only")
-    on_hosts, _, on_gpus = page.read_text().partition("## Kernels of Pallas")
+    on_hosts, _, on_gpus = repository("docs/jax.md").read_text().partition("## Kernels of Pallas")
     blocks = re.findall(r"^```python\n(.*?)^```$", on_hosts, re.MULTILINE | re.DOTALL)
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks))
@@ -60,10 +55,7 @@ def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_ring() -> None:
-    path = ROOT / "examples/python/jax_ring.py"
-    if not path.is_file():
-        pytest.skip("the examples are in the repository only")
-    printed = run_job(3, sys.executable, str(path), **HOST)
+    printed = run_job(3, sys.executable, str(repository("examples/python/jax_ring.py")), **HOST)
     assert len(re.findall(r"^jax_ring ok PE \d of 3$", printed, re.MULTILINE)) == 3, printed
     assert printed.count("NCCL is left out: JAX runs on the host") == 1, printed
 
@@ -124,8 +116,7 @@ def test_an_argument_of_a_kernel_is_told_by_its_number(monkeypatch: pytest.Monke
         ([1.0], r"pass an array, such as jax.numpy.asarray\(arguments\[0\]\)"),
         (np.ones(3, "float32"), r"arguments\[0\] is float32\[3\], .* made for float32\[4\]"),
     ):
-        with pytest.raises(nvshmem.NvshmemInvalid, match=words):
-            kernel(given, token=None)
+        fails(lambda: kernel(given, token=None), words)
 
 
 def test_an_order_that_tokens_do_not_give_is_told() -> None:
@@ -146,9 +137,7 @@ def test_memory_that_is_gone_is_told_also_to_compiled_programs() -> None:
 
 
 def test_a_dead_pe_ends_a_collective_inside_of_jit() -> None:
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    words = [launcher, "--grace", "60", "-n", "2", "--", sys.executable]
+    words = [tool(), "--grace", "60", "-n", "2", "--", sys.executable]
     printed = run(*words, program("jax_faults.py"), "killed", expected=3, **HOST)
     assert re.search(r"^dead: JaxRuntimeError: .*nvshmemrs: .*PE 1", printed, re.MULTILINE), printed
 
@@ -181,8 +170,7 @@ def test_a_gpu_is_not_selected_by_chance_or_too_late(
     for name in _setup._LOCAL_RANKS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    with pytest.raises(nvshmem.NvshmemInvalid, match="no launcher gave .*LOCAL_RANK or CUDA_VISIBLE"):
-        nj.select_gpu()
+    fails(nj.select_gpu, "no launcher gave .*LOCAL_RANK or CUDA_VISIBLE")
     script = """
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
@@ -209,8 +197,7 @@ def test_another_version_of_jax_warns_once() -> None:
 
 def test_threads_that_are_pes_cannot_start() -> None:
     with nvshmem.local(2) as job:
-        with pytest.raises(nvshmem.LocalJobError, match="PE is a thread of a local job"):
-            job.run(_setup.start)
+        fails(lambda: job.run(_setup.start), "PE is a thread of a local job", nvshmem.LocalJobError)
 
 
 @pytest.mark.parametrize("n", [1, 2, 8])
@@ -234,11 +221,9 @@ def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
 def test_where_mosaic_looks_is_said_before_jax_is_imported(
     job: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(nvshmem.NvshmemInvalid, match="JAX is imported already"):
-        nj.mosaic_environment()
+    fails(nj.mosaic_environment, "JAX is imported already")
     monkeypatch.setenv("MOSAIC_GPU_NVSHMEM_SO_PATH", "/another/libnvshmem_host.so.3")
-    with pytest.raises(nvshmem.NvshmemInvalid, match="mosaic_environment.* before JAX .*/another/"):
-        _mosaic._check_environment()
+    fails(_mosaic._check_environment, "mosaic_environment.* before JAX .*/another/")
     nj.start(staging=4096)
     with pytest.raises(nvshmem.NotSupportedError, match="the heap is host memory"):
         nj.kernel(lambda x: x, jax.ShapeDtypeStruct((8,), "float32"))
@@ -248,7 +233,7 @@ def test_where_mosaic_looks_is_said_before_jax_is_imported(
 def test_small_collectives_of_gpus_need_no_staging(
     job: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a call says where the library takes XLA's buffers themselves, up to a part of 64 bytes."""
+    """A call's report where the library takes XLA's buffers themselves, up to a part of 64 bytes."""
     nj.start(staging=1024)
     monkeypatch.setattr(_calls, "private_bytes", lambda team, kind: 64)
     jnp = jax.numpy
@@ -260,8 +245,7 @@ def test_small_collectives_of_gpus_need_no_staging(
     monkeypatch.setattr(_calls, "private_bytes", lambda team, kind: 1 << 20)
     assert "private" in str(jax.make_jaxpr(nj.all_gather)(jnp.zeros(1 << 16), nj.token()))
     monkeypatch.undo()
-    with pytest.raises(nvshmem.NvshmemInvalid, match="staging area"):
-        jax.make_jaxpr(nj.all_gather)(jnp.zeros(1 << 17), nj.token())
+    fails(lambda: jax.make_jaxpr(nj.all_gather)(jnp.zeros(1 << 17), nj.token()), "staging area")
     nj.stop()
 
 
@@ -320,9 +304,7 @@ CONSTANTS = {
 
 
 def test_the_structures_are_those_of_jax(tmp_path: Path) -> None:
-    ours = ROOT / "bindings/jax/src/xla_ffi.h"
-    if not ours.is_file():
-        pytest.skip("the handlers' source is in the repository only")
+    ours = repository("bindings/jax/src/xla_ffi.h")
     lines = ["#include <cstddef>", "#include <cstdint>", '#include "xla/ffi/api/c_api.h"']
     lines += [f'#include "{ours}"', "#define SAME(...) static_assert(__VA_ARGS__, #__VA_ARGS__)"]
     header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()

@@ -15,7 +15,7 @@ from typing import Any, List, Optional
 
 import numpy as np
 import pytest
-from conftest import program, run_job
+from conftest import fails, program, run_job
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import _foreign
@@ -39,7 +39,7 @@ def test_numpy_reads_a_buffer_by_the_buffer_protocol(job: None) -> None:
     assert view.nbytes == 64 and not view.readonly and view[4:8] == np.float32(1).tobytes()
     assert address(np.asarray(view)) == address(np.asarray(b)) == b.handle
     assert bytes(b) == floats.tobytes() == bytearray(b)
-    # What NumPy makes of it is symmetric memory, and keeps it.
+    # The arrays that NumPy makes of it are symmetric memory, and keep it.
     for array in (np.frombuffer(b, "f4"), np.asarray(b).view("f4"), np.asarray(view).view("f4")):
         assert nvshmem.array_get_buffer(array)[0] is b
         nvshmem.put(array[8:], array[:8].copy(), 0)
@@ -60,18 +60,15 @@ def test_a_buffer_that_is_gone_has_no_bytes(job: None) -> None:
     for gone in (b, peer):
         # Before Python 3.12 the reason is known to np.asarray only.
         for use in (memoryview, np.frombuffer, bytes):
-            with pytest.raises((nvshmem.NvshmemInvalid, SystemError, TypeError)):
-                use(gone)
-        with pytest.raises(nvshmem.NvshmemInvalid, match="was freed"):
-            np.asarray(gone)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="was freed"):
-        nvshmem.put(array, np.zeros(64, "u1"), 0)
+            fails(lambda: use(gone), error=(nvshmem.NvshmemInvalid, SystemError, TypeError))
+        fails(lambda: np.asarray(gone), "was freed")
+    fails(lambda: nvshmem.put(array, np.zeros(64, "u1"), 0), "was freed")
 
 
 def test_bytes_are_the_local_side(job: None) -> None:
     a, b = nvshmem.array(4, "i4"), nvshmem.buffer(16)
     a[:] = [1, 2, 3, 4]
-    # What has one-byte elements is bytes, as a Buffer is, and fits every dtype by its size.
+    # Memory with one-byte elements counts as bytes, like a Buffer, and fits every dtype by its size.
     for made in (bytearray(16), mmap.mmap(-1, 16), memoryview(bytearray(16)), np.zeros(16, "u1")):
         symmetric: Any = b if isinstance(made, np.ndarray) else a
         nvshmem.put(b, a, 0)
@@ -91,12 +88,9 @@ def test_bytes_are_the_local_side(job: None) -> None:
     assert bytes(b.copy_to(bytearray(16))) == bytes(range(16))
     for function in (nvshmem.get, nvshmem.get_nbi):
         for value in (bytes(16), memoryview(bytes(16))):
-            with pytest.raises(nvshmem.NvshmemInvalid, match="dst is a read-only"):
-                function(value, a, 0)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dst is 16 bytes and src|dst is 4 elements"):
-        nvshmem.put(a, bytearray(15), 0)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dst"):
-        nvshmem.put(bytearray(16), a, 0)
+            fails(lambda: function(value, a, 0), "dst is a read-only")
+    fails(lambda: nvshmem.put(a, bytearray(15), 0), "dst is 16 bytes and src|dst is 4 elements")
+    fails(lambda: nvshmem.put(bytearray(16), a, 0), "dst")
 
 
 def test_typed_memory_keeps_its_type(job: None) -> None:
@@ -111,8 +105,7 @@ def test_typed_memory_keeps_its_type(job: None) -> None:
         nvshmem.put(a, python_array.array("q", [1, 2, 3]), 0)
     for value in ("abc", 3, None, [1.0], np.float64(1)):
         words = f"src is an? {type(value).__name__}: pass"
-        with pytest.raises(nvshmem.NvshmemInvalid, match=words):
-            nvshmem.put(a, value, 0)
+        fails(lambda: nvshmem.put(a, value, 0), words)
 
 
 def test_bytes_stay_in_place_until_a_stream_has_read_them(job: None) -> None:
@@ -131,7 +124,7 @@ def test_bytes_stay_in_place_until_a_stream_has_read_them(job: None) -> None:
 
 def test_dlpack_both_ways(job: None) -> None:
     class Array:
-        """Of a library that has DLPack alone."""
+        """An array of a library that has DLPack alone."""
 
         def __init__(self, array: np.ndarray) -> None:
             self.array = array
@@ -163,8 +156,7 @@ def test_dlpack_both_ways(job: None) -> None:
     b = nvshmem.buffer(8)
     assert address(np.from_dlpack(b)) == b.handle
     nvshmem.free_array(a)
-    with pytest.raises(nvshmem.NvshmemInvalid):
-        nvshmem.put(shared, np.zeros((2, 3), "f4"), 0)
+    fails(lambda: nvshmem.put(shared, np.zeros((2, 3), "f4"), 0))
 
 
 def test_dlpack_of_types_that_numpy_lacks(job: None) -> None:
@@ -198,10 +190,8 @@ def test_dlpack_of_types_that_numpy_lacks(job: None) -> None:
             a = nvshmem.array(3, name)
             nvshmem.put(a, other, 0)
             assert a.tobytes() == other.array.tobytes()
-            with pytest.raises(nvshmem.NvshmemInvalid, match="dtype"):
-                nvshmem.put(nvshmem.array(3, "f4"), other, 0)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="NumPy cannot share"):
-        nvshmem.put(a, Array("float8_e5m2", 13, True), 0)
+            fails(lambda: nvshmem.put(nvshmem.array(3, "f4"), other, 0), "dtype")
+    fails(lambda: nvshmem.put(a, Array("float8_e5m2", 13, True), 0), "NumPy cannot share")
 
 
 @pytest.mark.skipif(OLD, reason="NumPy before 2.1 has a part of the array API")
@@ -235,15 +225,12 @@ def test_bfloat16_and_float8_of_ml_dtypes(job: None) -> None:
         for function in (nvshmem.reduce, nvshmem.reducescatter, nvshmem.inscan):
             function(0, a, a, "sum")
             assert a.tobytes() == source.tobytes()
-            with pytest.raises(nvshmem.NvshmemInvalid, match=f"elements of `{name}`"):
-                function(0, a, a, "xor")
-        with pytest.raises(nvshmem.NvshmemInvalid, match=f"is {name}, and the operation knows"):
-            nvshmem.atomic_add(a, 1, 0)
+            fails(lambda: function(0, a, a, "xor"), f"elements of `{name}`")
+        fails(lambda: nvshmem.atomic_add(a, 1, 0), f"is {name}, and the operation knows")
     # Other types of ml_dtypes only move.
     other = nvshmem.array(4, "float8_e4m3fnuz")
     nvshmem.put(other, other, 0)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dtype float8_e4m3fnuz: elements of this"):
-        nvshmem.reduce(0, other, other, "sum")
+    fails(lambda: nvshmem.reduce(0, other, other, "sum"), "dtype float8_e4m3fnuz: elements of this")
 
 
 def test_without_ml_dtypes(job: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,12 +255,11 @@ def test_jax(job: None) -> None:
     assert operand(made, "src").address == made.unsafe_buffer_pointer()
     nvshmem.put(a, made, 0)
     assert a.tolist() == [2.0 * n for n in range(32)]
-    with pytest.raises(nvshmem.NvshmemInvalid, match="dst is a read-only array"):
-        nvshmem.get(made, a, 0)
+    fails(lambda: nvshmem.get(made, a, 0), "dst is a read-only array")
 
 
 def _python_with_torch() -> Optional[List[str]]:
-    """A Python that can import torch: this one, or Debian's with python3-torch."""
+    """A Python that can import torch: the running Python, or Debian's with python3-torch."""
     for python in (sys.executable, "/usr/bin/python3"):
         command = [python, "-c", "import torch, numpy; print(torch.Tensor)"]
         if os.path.exists(python) and subprocess.run(command, capture_output=True).returncode == 0:

@@ -11,7 +11,7 @@ from typing import Any, List
 
 import numpy as np
 import pytest
-from conftest import finished
+from conftest import fails, finished
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType, SignalOp, Teams
@@ -44,8 +44,7 @@ def test_results_come_in_the_order_of_the_pes(n: int) -> None:
             for _ in range(3):
                 assert job.run(ring) == [(pe - 1) % n for pe in range(n)]
         assert not_a_pe() and job.n_pes == 0
-        with pytest.raises(nvshmem.NvshmemInvalid, match="this job has ended"):
-            job.run(ring)
+        fails(lambda: job.run(ring), "this job has ended")
 
 
 def test_what_is_allocated_stays_from_one_run_to_the_next() -> None:
@@ -66,8 +65,7 @@ def test_what_is_allocated_stays_from_one_run_to_the_next() -> None:
     with nvshmem.local(3, heap_bytes=HEAP) as job:
         job.run(make)
         assert job.run(fetch) == [[1, 1], [2, 2], [0, 0]]
-        with pytest.raises(nvshmem.NotInitializedError, match="this thread is no PE"):
-            nvshmem.my_pe()
+        fails(nvshmem.my_pe, "this thread is no PE", nvshmem.NotInitializedError)
     assert [int(array[0]) for array in kept] == [0, 1, 2]
 
 
@@ -173,8 +171,7 @@ def test_two_threads_that_init_do_not_overwrite_each_other() -> None:
     thread.join()
     assert "another thread of this process is in init" in failed[0] and "local()" in failed[0]
     nvshmem.init(heap_bytes=HEAP)
-    with pytest.raises(nvshmem.NvshmemInvalid, match="a job already.* other arguments"):
-        nvshmem.init(uid=uid, rank=0, nranks=2)
+    fails(lambda: nvshmem.init(uid=uid, rank=0, nranks=2), "a job already.* other arguments")
     nvshmem.finalize()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import List
 
 import pytest
-from conftest import program, run_job
+from conftest import program, repository, run_job
 
 import nvshmemrs.core as nvshmem
 
@@ -32,7 +32,7 @@ def has_torch(python: str) -> bool:
 
 
 def debian() -> str:
-    """Debian's own Python with its torch, or this one if that has it."""
+    """Debian's Python with its torch, or the running Python if it has torch."""
     for python in ("/usr/bin/python3", sys.executable):
         if has_torch(python):
             return python
@@ -40,7 +40,7 @@ def debian() -> str:
 
 
 def newer() -> str:
-    """A Python with a torch that has torch.compile."""
+    """A Python whose torch has torch.compile."""
     python = os.environ.get("NVSHMEMRS_TORCH", str(ROOT / ".torch/bin/python-torch"))
     if not has_torch(python):
         pytest.skip(f"{python} has no torch: `cargo xtask setup test` unpacks it")
@@ -254,9 +254,7 @@ print("ok")
 
 @pytest.mark.parametrize("example", ["torch_mlp", "torch_experts"])
 def test_examples_in_small(package: Path, example: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = ROOT / "examples" / "python" / f"{example}.py"
-    if not path.is_file():
-        pytest.skip("the examples are in the repository only")
+    path = repository(f"examples/python/{example}.py")
     monkeypatch.setenv("NVSHMEMRS_MEMORY", "host")
     said = run(package, 2, newer(), str(path))
     assert len(re.findall(rf"^{example} ok PE \d of 2$", said, re.M)) == 2, said
@@ -273,9 +271,7 @@ def test_examples_of_the_page(package: Path, number: int) -> None:
 
 
 def test_the_page_names_every_function() -> None:
-    if not PAGE.is_file():
-        pytest.skip("the page is in the repository only")
-    text = PAGE.read_text()
+    text = repository("docs/torch.md").read_text()
     new = set(nvshmem.interop.torch.__all__) - set(nvshmem.interop._tensors.__all__)  # type: ignore[attr-defined, unused-ignore]
     assert not [name for name in new if name not in text]
     assert len(EXAMPLES) >= 4

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Callable, Dict, List
 
 import numpy as np
 import pytest
-from conftest import finished, program, run, run_job
+from conftest import finished, program, repository, run, run_job, tool
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs import _ffi
@@ -27,10 +26,8 @@ INTERPRETED = {"TRITON_INTERPRET": "1", "NVSHMEMRS_MEMORY": "host"}
 def launched(
     n: int, *arguments: str, command: str = sys.executable, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    # After one PE has failed, the others have time to say what they saw, on a busy machine, too.
-    job = [launcher, "--grace", "60", "-n", str(n), "--", command]
+    # After a PE has failed, the others have time to print their errors, also on a busy machine.
+    job = [tool(), "--grace", "60", "-n", str(n), "--", command]
     return finished(*job, *arguments, limit=200, **INTERPRETED, **environment)
 
 
@@ -47,7 +44,7 @@ def test_small_reductions_are_sent_as_kernels_in_c_plus_plus_send_them(tmp_path:
     options = ["-std=c++17", "-O0", "-fno-strict-aliasing", *folders]
     rpath = f"-Wl,-rpath,{os.path.dirname(library)}"
     lines = {}
-    # Without mail, as kernels of Numba are, and so all meet. That is two meetings a call.
+    # Without mail, as in kernels of Numba, so all meet: two meetings a call.
     for name, without in (("mail", []), ("none", ["-DNVSHMEMRS_DEVICE_NO_MAIL"])):
         file = tmp_path / name
         command = ["c++", *options, *without, "-o", str(file), program("mixed_mail.cpp"), library, rpath]
@@ -94,7 +91,7 @@ def test_wrong_arguments_are_told(case: str, words: str) -> None:
 
 @pytest.mark.parametrize("check", [False, True])
 def test_the_error_of_a_launch_says_what_was_wrong(check: bool) -> None:
-    # With the checker, too, in whose jobs the library gets no report of kernels.
+    # With the checker, too: in its jobs the library gets no report of kernels.
     for case, words in (
         ("2 7 0 0", "put: PE 7 is none: the job has 1 PEs"),
         ("5 0 0 -1", "barrier: slot -1 is none that teams have"),
@@ -122,10 +119,7 @@ def test_the_checker_finds_nothing_in_right_kernels(seed: int) -> None:
 
 @pytest.mark.parametrize("example", ["gemm_all_reduce", "moe", "attention", "all_reduce"])
 def test_the_checker_passes_the_examples(example: str) -> None:
-    path = ROOT / "examples" / "python" / f"triton_{example}.py"
-    if not path.is_file():
-        pytest.skip("the examples are in the repository only")
-    out = checked(0, str(path))
+    out = checked(0, str(repository(f"examples/python/triton_{example}.py")))
     assert out.count(f"{example} ok PE ") == 2 and "the checker found nothing" in out, out
 
 
@@ -150,9 +144,7 @@ def test_the_checker_finds_what_kernels_forget(
     "example", ["triton_gemm_all_reduce", "triton_moe", "triton_attention", "triton_all_reduce"]
 )
 def test_examples_in_small(example: str, tmp_path: Path) -> None:
-    path = ROOT / "examples" / "python" / f"{example}.py"
-    if not path.is_file():
-        pytest.skip("the examples are in the repository only")
+    path = repository(f"examples/python/{example}.py")
     picture = tmp_path / "picture.png"
     done = launched(2, str(path), "--plot", str(picture))
     assert done.returncode == 0 and len(re.findall(r" ok PE \d of 2$", done.stdout, re.M)) == 2, done.stdout
@@ -161,7 +153,7 @@ def test_examples_in_small(example: str, tmp_path: Path) -> None:
 
 
 def compiled(*targets: str, **more: str) -> "Dict[str, str]":
-    """What the compiler made of kernels, for GPUs that need not be here: name and sm, and notes.
+    """The results of compiling kernels, for GPUs that need not be here: name and sm, and notes.
     Targets are those of sm_80 and so on, or names of kernels, if not all are to be compiled.
     """
     environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
@@ -184,7 +176,7 @@ def test_kernels_compile_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert wide, (name, found)
         for notes in wide:
             assert re.search(r"wide stores [1-9]", notes), (name, notes)
-            # A thread has four under way; those of the last block have masks and may be narrow.
+            # A thread has four accesses in flight; accesses of the last block have masks and may be narrow.
             assert not name.startswith("put") or re.search(r"wide stores [4-9]", notes), (name, notes)
     orders = next(notes for name, notes in found.items() if name.startswith("signal sm_90"))
     for order in ("release", "acquire", "fence.acq_rel.sys", "fence.sc.sys"):
@@ -192,7 +184,7 @@ def test_kernels_compile_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not any("trap" in notes for notes in found.values())
     # Waits for one value are Triton's own, where it has them: they look at a clock.
     assert ("globaltimer" in orders) == hasattr(triton.language, "atomic_poll"), orders
-    # What is wrong with a call ends the kernel.
+    # A wrong call ends the kernel.
     checked = compiled("90", "signal", "collectives", NVSHMEMRS_DEVICE_CHECK="1")
     assert len(checked) == 2 and all("trap" in notes for notes in checked.values()), checked
 

@@ -26,7 +26,7 @@ FILES = [
     PYTHON / "src" / "nvshmemrs",
     TYPING / "right.py",
     WRONG,
-    # Kernels in Triton are no Python to a type checker: Triton's compiler checks them. torch is not
+    # Kernels in Triton are not type-checked as Python: Triton's compiler checks them. torch is not
     # here, and JAX's types are large.
     *sorted(
         path for path in EXAMPLES.glob("*.py") if not path.name.startswith(("jax_", "torch_", "triton_"))
@@ -40,9 +40,41 @@ KERNELS = [
 ] + [str(path) for path in sorted((PYTHON / "src/nvshmemrs/core/fused/_kernels").glob("*.py"))]
 KERNELS += [str(PYTHON / "src/nvshmemrs/core/interop/_torch_alltoallv_kernels.py")]
 
+# Modules that need not be installed here, and that the type checkers cannot read: each attribute
+# has any type.
+ABSENT = """
+    IPython.display cuda.core cupy ipyparallel mpi4py
+    numba.cuda.codegen numba.cuda.config numba.cuda.core.errors numba.cuda.cudadrv.driver
+    numba.cuda.extending numba.cuda.simulator.args numba.cuda.simulator.cudadrv.devicearray
+    numba.cuda.simulator.kernel numba.cuda.types
+    numba_cuda_mlir._mlir.dialects numba_cuda_mlir._mlir.extras.types numba_cuda_mlir._mlir.ir
+    numba_cuda_mlir.cuda numba_cuda_mlir.descriptor numba_cuda_mlir.extending
+    numba_cuda_mlir.lowering_utilities numba_cuda_mlir.numba_cuda.core.errors
+    numba_cuda_mlir.numba_cuda.types
+""".split()
+
+
+@pytest.fixture(scope="module")
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the types of absent modules."""
+    folder = tmp_path_factory.mktemp("stubs")
+    for name in ABSENT:
+        module = folder
+        for part in name.split("."):
+            module = module / part
+            module.mkdir(exist_ok=True)
+            text = "from typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n"
+            (module / "__init__.pyi").write_text(text)
+    # The package `cuda` has only modules.
+    (folder / "cuda/__init__.pyi").write_text("")
+    (folder / "tqdm.pyi").write_text(
+        "from typing import Any\n\ndef tqdm(*arguments: Any, **named: Any) -> Any: ...\n"
+    )
+    return folder
+
 
 def run(*command: str, **environment: str) -> str:
-    # There are errors, those of wrong.py.
+    # The errors are those of wrong.py.
     return conftest.run(sys.executable, "-m", *command, expected=1, limit=600, **environment)
 
 
@@ -59,9 +91,9 @@ def check(found: List[Tuple[str, int, str]]) -> None:
     assert {line for _, line, _ in found} == marked, found
 
 
-def test_mypy(tmp_path: Path) -> None:
+def test_mypy(tmp_path: Path, stubs: Path) -> None:
     pytest.importorskip("mypy")
-    paths = os.pathsep.join(map(str, (PYTHON / "src", TYPING / "stubs")))
+    paths = os.pathsep.join(map(str, (PYTHON / "src", stubs)))
     out = run(
         "mypy", "--strict", "--hide-error-context", f"--cache-dir={tmp_path}",
         *map(str, FILES), MYPYPATH=paths, PYTHONPATH="",
@@ -70,14 +102,14 @@ def test_mypy(tmp_path: Path) -> None:
     check([(path, int(line), text) for path, line, text in errors])
 
 
-def test_pyright(tmp_path: Path) -> None:
+def test_pyright(tmp_path: Path, stubs: Path) -> None:
     pytest.importorskip("basedpyright")
     settings = {
         "include": [str(path) for path in FILES],
         # The examples share a module that lies beside them.
         "extraPaths": [str(PYTHON / "src"), str(EXAMPLES)],
         "ignore": KERNELS,
-        "stubPath": str(TYPING / "stubs"),
+        "stubPath": str(stubs),
         "typeCheckingMode": "standard",
         "reportMissingModuleSource": "none",
     }
@@ -100,7 +132,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def test_every_public_name_is_in_all() -> None:
-    # Imports that a module needs itself; all others that have no underscore are public.
+    # Imports that a module itself needs; all other names without an underscore are public.
     # `fused` is a package of its own, there once another test has imported it.
     imported = {"annotations", "sys", "Any", "TYPE_CHECKING", "fused"}
     public = {name for name in vars(nvshmem) if not name.startswith("_")} - imported

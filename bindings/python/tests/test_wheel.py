@@ -26,6 +26,7 @@ from typing import Dict, List
 
 import numpy as np
 import pytest
+from conftest import finished, repository
 
 REPOSITORY = Path(__file__).parents[3]
 HELLO = REPOSITORY / "examples/python/hello.py"
@@ -41,22 +42,14 @@ class Installed:
         self.environment = {"PATH": str(self.bin), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
 
     def run(self, *command: str, **more: str) -> str:
-        """What a command says that must end well."""
+        """The output of a command that must end well."""
         done = self.call(*command, **more)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
     def call(self, *command: str, **more: str) -> "subprocess.CompletedProcess[str]":
         """Runs a command to its end."""
-        return subprocess.run(
-            command,
-            env={**self.environment, **more},
-            cwd=self.environment["HOME"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-        )
+        return finished(*command, base=self.environment, cwd=self.environment["HOME"], **more)
 
     def install(self, *wheels: str) -> "subprocess.CompletedProcess[str]":
         """Installs wheels without the network."""
@@ -73,7 +66,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("empty") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     made = Installed(folder)
-    # NumPy, which the wheel depends on, is the one that runs the tests.
+    # NumPy, which the wheel depends on, is the NumPy of the tests.
     inside = made.run(made.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
     for part in Path(np.__file__).parents[1].glob("numpy*"):
         (Path(inside.strip()) / part.name).symlink_to(part)
@@ -135,7 +128,7 @@ def test_a_program_of_nvshmem4py(installed: Installed) -> None:
 
 
 def compiled(installed: Installed, flags: str, program: Path) -> str:
-    """What the ring in C says, compiled with `flags` and run on 2 PEs."""
+    """The output of the ring in C, compiled with `flags` and run on 2 PEs."""
     source = ["cc", "-std=c11", "-D_GNU_SOURCE", str(RING), "-o", str(program)]
     path = os.environ["PATH"]
     installed.run(*source, *shlex.split(flags), PATH=path)
@@ -203,7 +196,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused(installed: Installed) -> str:
-    """Why a PE on one of two hosts cannot start."""
+    """The error of a PE on one of two hosts that cannot start."""
     code = "import nvshmemrs.core as nvshmem; nvshmem.init()"
     done = installed.call(installed.python, "-c", code, **ONE_OF_TWO)
     assert done.returncode != 0 and "BootstrapError" in done.stdout, done.stdout
@@ -281,7 +274,7 @@ esac
 
 
 def in_terminal(command: List[str], environment: Dict[str, str]) -> str:
-    """What a command shows on a terminal of its own; it must end well."""
+    """The output of a command on a terminal of its own; it must end well."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(command[0], command, environment)
@@ -290,7 +283,7 @@ def in_terminal(command: List[str], environment: Dict[str, str]) -> str:
         if select.select([terminal], [], [], 1)[0]:
             try:
                 shown += os.read(terminal, 1 << 16)
-            except OSError:  # nobody has it open any more
+            except OSError:  # no process has it open any more
                 break
     os.close(terminal)
     text = shown.decode(errors="replace")
@@ -299,9 +292,7 @@ def in_terminal(command: List[str], environment: Dict[str, str]) -> str:
 
 
 def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
-    package = REPOSITORY / "bindings/python"
-    if not (package / "hatch_build.py").is_file():
-        pytest.skip("the package's source is in the repository only")
+    package = repository("bindings/python/hatch_build.py").parent
     release = tmp_path / "target/release"
     release.mkdir(parents=True)
     ends = ("", "_shmem", "_nvshmem", "_inspect", "_jax")

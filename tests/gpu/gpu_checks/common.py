@@ -14,6 +14,7 @@ LAUNCHER = str(DIST / "bin/nvshmemrs-run")
 LANGUAGES = ("Python", "Rust", "C")
 EXAMPLES = DIST / "examples/python"
 PYTEST = DIST / "share/nvshmemrs/python-tests/test_cuda.py"
+PROGRAMS = PYTEST.parent / "programs"
 
 
 @dataclass
@@ -22,14 +23,14 @@ class Check:
 
     name: str
     command: list[str]
-    # How many GPUs it uses; 0: it is about all of them.
+    # The number of GPUs that the check uses; 0: all of them.
     gpus: int = field(default=1, kw_only=True)
-    # Whether it must not see others.
+    # Whether the other GPUs must be hidden from it.
     only_those: bool = field(default=False, kw_only=True)
-    # How often a line with these words (a regular expression) must be said.
+    # How often a line that matches a regular expression must be printed.
     says: str = ""
     times: int = 1
-    # Whether it must fail, soon, by an error of its own (not by a signal).
+    # Whether it must soon fail, by its own error and not by a signal.
     refused: bool = False
     # The expected exit status otherwise.
     status: int = 0
@@ -43,6 +44,11 @@ def program(name: str) -> str:
 
 def processes(n: int, *command: str) -> list[str]:
     return [LAUNCHER, "-n", str(n), "--", *command]
+
+
+def pes_of(n: int) -> str:
+    """A number of PEs in words."""
+    return f"{n} PE{'s' if n > 1 else ''}"
 
 
 def counts(gpus: int) -> list[int]:

@@ -54,7 +54,7 @@ def many_hosts(visible: list[str]) -> list[Check]:
     for part in ("buffers", "streams", "registered", "far"):
         command = hosts(program("device_hosts-c"), part)
         checks.append(Check(f"3 processes, 2 hosts: {part}, C", command, f"device hosts ok: {part}$", 3, gpus=3, limit=120))
-    # mpirun would end the others before they have said anything, and its status is that of the PE that died.
+    # mpirun would end the other PEs before they have printed anything; its status is the dead PE's.
     dies = shlex.join(hosts(program("device_hosts-c"), "killed", options=("--enable-recovery",)))
     says = r"^(barrier|stream) on PE \d: status 15: PE 1 \("
     checks.append(Check("3 processes, 2 hosts: killed, C", ["sh", "-c", f"{dies}; true"], says, 4, gpus=3, limit=120))

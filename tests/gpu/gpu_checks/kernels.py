@@ -25,7 +25,7 @@ def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
         file, made = compiled(part, nvcc, f"{folder}/")
         runs = "".join(f" && {LAUNCHER} -n {pes} -- {file}" for pes in counts)
         checks.append(Check(f"kernels: {part}", ["sh", "-c", made + runs], "^gpu ok: ", sum(counts), gpus=n, limit=400))
-    # The job's status is that of the PE that died; the other PEs' output decides.
+    # The job's status is the dead PE's; the other PEs' output decides.
     for part, pes, env in (("CHECKED", 1, {"NVSHMEMRS_DEVICE_CHECK": "1"}), ("KILLED", 2, {})):
         file, made = compiled(part, nvcc, f"{folder}/")
         run = f" && {{ {LAUNCHER} -n {pes} -- {file}; true; }}"

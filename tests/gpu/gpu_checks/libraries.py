@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 
-from .common import DIST, EXAMPLES, PYTEST, Check, processes, python_env
+from .common import DIST, EXAMPLES, PROGRAMS, PYTEST, Check, pes_of, processes, python_env
 
 
 def python_checks(python: str) -> list[Check]:
     """The tests of Python's arrays and streams, which use CuPy, torch and cuda.core."""
-    env = {
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")])),
-        "PATH": os.pathsep.join([str(DIST / "bin"), os.environ.get("PATH", "")]),
-    }
+    env = {**python_env(), "PATH": os.pathsep.join([str(DIST / "bin"), os.environ.get("PATH", "")])}
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "-k", "gpus", str(PYTEST)]
     return [Check("Python: CuPy, torch and cuda.core (pytest)", command, r"^\d+ passed(, \d+ deselected)? in ", gpus=4, env=env, limit=600)]
 
 
 def pools(n: int, python: str) -> Check:
     """torch's memory pools over the symmetric heap."""
-    paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
-    command = processes(n, python, str(PYTEST.parent / "programs/cuda_pool.py"))
-    return Check(f"{n} processes: torch.cuda.MemPool, Python", command, "^ok$", n, gpus=n, env=paths)
+    command = processes(n, python, str(PROGRAMS / "cuda_pool.py"))
+    return Check(f"{n} processes: torch.cuda.MemPool, Python", command, "^ok$", n, gpus=n, env=python_env())
 
 
 TORCH_PARTS = {
@@ -38,8 +34,8 @@ def torch_ops(numbers: list[int], python: str) -> list[Check]:
     for n in sorted({*numbers, 2}):
         for file, parts in TORCH_PARTS.items():
             for part in parts:
-                command = processes(n, python, str(PYTEST.parent / "programs" / file), part)
-                name = f"torch: {part}, {n} PE{'s' if n > 1 else ''}"
+                command = processes(n, python, str(PROGRAMS / file), part)
+                name = f"torch: {part}, {pes_of(n)}"
                 checks.append(Check(name, command, "^ok$", n, gpus=n, env=env, limit=300))
         for example in ("torch_mlp", "torch_experts"):
             command = processes(n, python, str(EXAMPLES / f"{example}.py"))
@@ -54,24 +50,23 @@ JAX_PARTS = "reductions moves teams one_sided signals control shards views large
 
 def jax(numbers: list[int], python: str) -> list[Check]:
     """Operations inside of JAX programs."""
-    paths = os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))
-    env = {"PYTHONPATH": paths, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    program = str(PYTEST.parent / "programs/jax_calls.py")
+    env = {**python_env(), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    program = str(PROGRAMS / "jax_calls.py")
     checks = []
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
         for part in JAX_PARTS.split():
             command = processes(n, python, program, part)
             words = rf"^jax ok: {part}, PE \d+$"
-            checks.append(Check(f"jax: {part}, {n} PE{'s' if n > 1 else ''}", command, words, n, gpus=n, env=env, limit=240))
+            checks.append(Check(f"jax: {part}, {pes_of(n)}", command, words, n, gpus=n, env=env, limit=240))
     if max(numbers) > 1:
         command = processes(2, python, program, "shards", "distributed=47653")
         checks.append(Check("jax: shards of jax.distributed, 2 PEs", command, r"^jax ok: shards, PE \d+$", 2, gpus=2, env=env, limit=240))
     for n in numbers:  # each on a GPU of its own, as Mosaic needs it
-        command = processes(n, python, str(PYTEST.parent / "programs/jax_pallas.py"))
+        command = processes(n, python, str(PROGRAMS / "jax_pallas.py"))
         words = r"^pallas ok: (ring|in_place), PE \d+$"
         debug = {**env, "NVSHMEM_DEBUG": "WARN"}
-        checks.append(Check(f"jax: Pallas, {n} PE{'s' if n > 1 else ''}", command, words, 2 * n, gpus=n, env=debug, limit=240))
+        checks.append(Check(f"jax: Pallas, {pes_of(n)}", command, words, 2 * n, gpus=n, env=debug, limit=240))
         command = processes(n, python, str(EXAMPLES / "jax_ring.py"), "--pallas")
         checks.append(Check(f"jax: ring example, {n}", command, rf"^jax_ring ok PE \d+ of {n}$", n, gpus=n, env=debug, limit=240))
     return checks
@@ -84,7 +79,7 @@ def fused(numbers: list[int], python: str) -> list[Check]:
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
         for part in ("norm", "experts", "product", "teams")[: 4 if n > 2 else 3]:
-            command = processes(n, python, str(PYTEST.parent / "programs/fused_operations.py"), part)
+            command = processes(n, python, str(PROGRAMS / "fused_operations.py"), part)
             says = rf"^fused ok: {part}, PE \d+$"
-            checks.append(Check(f"fused: {part}, {n} PE{'s' if n > 1 else ''}", command, says, n, gpus=n, env=env, limit=300))
+            checks.append(Check(f"fused: {part}, {pes_of(n)}", command, says, n, gpus=n, env=env, limit=300))
     return checks

@@ -1,16 +1,15 @@
-"""Checks of the programs in Rust, C and Python that move data, and of how they fail."""
+"""Checks of the programs in Rust, C and Python that move data, and of their errors."""
 
 from __future__ import annotations
 
 import array
 import math
-import os
 import signal
 import struct
 import subprocess
 from pathlib import Path
 
-from .common import DIST, EXAMPLES, LANGUAGES, LAUNCHER, Check, processes, program
+from .common import EXAMPLES, LANGUAGES, LAUNCHER, Check, processes, program, python_env
 
 FULL = str(64 << 20)  # bytes of the largest transfer
 SMALL = str(1 << 20)
@@ -33,7 +32,7 @@ def correctness(n: int, most: str) -> list[Check]:
             Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n, gpus=n, limit=SUITE),
         ]
     for scenario in ("ring", "model", "misuse"):
-        # A mistake takes two PEs; the values that the model expects are those of at most 4 PEs.
+        # A mistake takes two PEs; the model expects the values of at most 4 PEs.
         if (scenario == "misuse" and n == 1) or (scenario == "model" and n > 4):
             continue
         command = processes(n, program("conformance"), scenario)
@@ -41,41 +40,33 @@ def correctness(n: int, most: str) -> list[Check]:
     command = processes(n, program("device_register-c"))
     checks.append(Check(f"{n} processes: registered memory, C", command, r"registered PE \d+", n, gpus=n))
     parts = "graph teams nbi let_go stuck function places result two_streams pageable overshoot repeated crowd backpressure"
-    for part in parts.split():
-        command = [*processes(n, program("device_streams-c")), part]
-        checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n, gpus=n))
+    checks += by_part(n, "device_streams-c", parts.split(), "streams", "streams, ")
     return checks + engines(n) + private(n) + let_go(n) + beside(n) + held(n)
+
+
+def by_part(n: int, name: str, parts: list[str], says: str, title: str = "") -> list[Check]:
+    """Each part of a program in C."""
+    command = processes(n, program(name))
+    return [Check(f"{n} processes: {title}{part}, C", [*command, part], f"{says} ok: {part}$", n, gpus=n) for part in parts]
 
 
 def engines(n: int) -> list[Check]:
     """Collectives by copy engines, regardless of the tables' choice; teams whose members differ need two."""
     parts = ["values", "graph", "teams"] + (["operations", "algorithms"] if n > 1 else [])
-    checks = []
-    for part in parts:
-        command = [*processes(n, program("device_engines-c")), part]
-        checks.append(Check(f"{n} processes: engines, {part}, C", command, f"engines ok: {part}$", n, gpus=n))
-    return checks
+    return by_part(n, "device_engines-c", parts, "engines", "engines, ")
 
 
 def private(n: int) -> list[Check]:
     """Collectives on private memory of the GPUs."""
     parts = ["values", "teams", "graph", "refused", "unmapped"] + (["counts", "one_too_large"] if n > 1 else [])
-    checks = []
-    for part in parts:
-        command = [*processes(n, program("device_private-c")), part]
-        checks.append(Check(f"{n} processes: private memory, {part}, C", command, f"private ok: {part}$", n, gpus=n))
-    return checks
+    return by_part(n, "device_private-c", parts, "private", "private memory, ")
 
 
 def let_go(n: int) -> list[Check]:
     """The library's knowledge of streams and teams that the program has released."""
     parts = ["captured", "implicit", "in_capture", "after_captured", "after_captured_stream", "after_let_go"]
     parts += ["after_let_go_stream", "given_up_behind", "full"] + (["given_up_alone"] if n > 1 else [])
-    checks = []
-    for part in parts:
-        command = [*processes(n, program("device_let_go-c")), part]
-        checks.append(Check(f"{n} processes: {part}, C", command, f"let go ok: {part}$", n, gpus=n))
-    return checks
+    return by_part(n, "device_let_go-c", parts, "let go")
 
 
 def held(n: int) -> list[Check]:
@@ -101,11 +92,7 @@ def held(n: int) -> list[Check]:
 def beside(n: int) -> list[Check]:
     """Operations must make progress while other work on the GPUs waits."""
     parts = ["beside", "beside_two", "waits", "freed", "replayed"] + (["notice", "notice_unheard"] if n > 1 else [])
-    checks = []
-    for part in parts:
-        command = [*processes(n, program("device_beside-c")), part]
-        checks.append(Check(f"{n} processes: {part}, C", command, f"beside ok: {part}$", n, gpus=n))
-    return checks
+    return by_part(n, "device_beside-c", parts, "beside")
 
 
 def shared(n: int) -> list[Check]:
@@ -139,10 +126,9 @@ def write_land(file: Path) -> None:
 
 def examples(n: int, land: Path, python: str, has_cupy: bool) -> list[Check]:
     """The landscape in three languages, the tutorial and the first program of the README, with the heap on `n` GPUs."""
-    paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
     same = r"^check: max \|difference\| = 0\.000e(\+00|0) "
     checks = [
-        Check(f"{n} processes: landscape, {language}", landscape(language, land, python, n), same, gpus=n, env=paths)
+        Check(f"{n} processes: landscape, {language}", landscape(language, land, python, n), same, gpus=n, env=python_env())
         for language in LANGUAGES
         if has_cupy or language != "Python"
     ]
@@ -150,7 +136,7 @@ def examples(n: int, land: Path, python: str, has_cupy: bool) -> list[Check]:
         shown = f"^every check passed\nnot shown here: {not_shown(n, python)}$"
         for name, words, times in (("tutorial", shown, 1), ("hello", r"PE \d+ of \d+: my neighbour", n)):
             command = processes(n, python, str(EXAMPLES / f"{name}.py"))
-            checks.append(Check(f"{n} processes: {name}, Python", command, words, times, gpus=n, env=paths))
+            checks.append(Check(f"{n} processes: {name}, Python", command, words, times, gpus=n, env=python_env()))
     return checks
 
 
@@ -185,7 +171,7 @@ def killed(n: int) -> list[Check]:
 
 
 def bad_input(gpus: int) -> list[Check]:
-    """Impossible requests are refused soon, by an error that names the cause."""
+    """Impossible requests soon fail with an error that names the cause."""
     ring = program("ring-c")
     small = {"DEVICE_MOST": "4096"}
     return [

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 from pathlib import Path
 
-from .common import DIST, EXAMPLES, LAUNCHER, PYTEST, Check, lacks, processes, python_env
+from .common import DIST, EXAMPLES, LAUNCHER, PROGRAMS, Check, lacks, pes_of, processes, python_env
 
 TRITON_PARTS = "rma signals waits atomics collectives reductions fast litmus"
 TRITON_EXAMPLES = "gemm_all_reduce moe attention all_reduce"
@@ -16,15 +15,13 @@ TRITON_EXAMPLES = "gemm_all_reduce moe attention all_reduce"
 
 def triton(numbers: list[int], python: str) -> list[Check]:
     """Kernels in Triton, compiled: every function, wrong arguments, a PE that dies, and the examples."""
-    paths = os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))
-    env = {"PYTHONPATH": paths, "TRITON_INTERPRET": "0"}
-    programs = PYTEST.parent / "programs"
+    env = {**python_env(), "TRITON_INTERPRET": "0"}
     checks = []
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
         for part in TRITON_PARTS.split():
-            command = processes(n, python, str(programs / "triton_kernels.py"), part)
-            name = f"triton: {part}, {n} PE{'s' if n > 1 else ''}"
+            command = processes(n, python, str(PROGRAMS / "triton_kernels.py"), part)
+            name = f"triton: {part}, {pes_of(n)}"
             checks.append(Check(name, command, rf"^triton ok: {part}, PE \d+$", n, gpus=n, env=env, limit=240))
         for example in TRITON_EXAMPLES.split():
             command = processes(n, python, str(EXAMPLES / f"triton_{example}.py"))
@@ -32,9 +29,9 @@ def triton(numbers: list[int], python: str) -> list[Check]:
             checks.append(
                 Check(f"triton: {example} example, {n}", command, rf"^{example} ok PE \d+ of {n}$", n, gpus=n, env=big, limit=150)
             )
-    faults = str(programs / "triton_faults.py")
+    faults = str(PROGRAMS / "triton_faults.py")
     checking = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
-    # The job's status is that of the PE that died; the other PE's output decides.
+    # The job's status is the dead PE's; the other PE's output decides.
     for name, part, asked in (("a dead PE", "killed", env), ("a wrong collective", "alone", checking)):
         ends = ["sh", "-c", f"{shlex.join([*processes(2, python, faults), part])}; true"]
         checks.append(Check(f"triton: {name}", ends, f"^triton ok: {part}, .*PE 1", gpus=2, env=asked, limit=100))
@@ -47,20 +44,11 @@ def triton(numbers: list[int], python: str) -> list[Check]:
 
 def bitcode(numbers: list[int], python: str) -> list[Check]:
     """A kernel of Triton's that NVSHMEM's names are linked to from bitcode."""
-    paths = os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))
-    command = [python, str(PYTEST.parent / "programs/triton_bitcode.py")]
-    return [
-        Check(
-            f"bitcode: a ring in Triton, {n} PE{'s' if n > 1 else ''}",
-            processes(n, *command),
-            r"^bitcode ok: ring, PE \d+$",
-            n,
-            gpus=n,
-            env={"PYTHONPATH": paths},
-            limit=120,
-        )
-        for n in sorted({*numbers, 2})
-    ]
+    checks = []
+    for n in sorted({*numbers, 2}):
+        command, says = processes(n, python, str(PROGRAMS / "triton_bitcode.py")), r"^bitcode ok: ring, PE \d+$"
+        checks.append(Check(f"bitcode: a ring in Triton, {pes_of(n)}", command, says, n, gpus=n, env=python_env(), limit=120))
+    return checks
 
 
 def python_kernels(n: int, python: str) -> list[Check]:
@@ -81,20 +69,20 @@ CUTE_PARTS = ("queries", "moves", "lends", "atomics", "ordered", "collectives", 
 
 def cute(n: int, python: str) -> list[Check]:
     """Kernels of CuTe: cubins that the bundle has, which need no CuTe here."""
-    script = str(PYTEST.parent / "programs/cute_gpu.py")
+    script = str(PROGRAMS / "cute_gpu.py")
     checks = []
     for pes in sorted({1, 2, n}):
-        # Times say nothing of PEs that share a GPU.
+        # Times of PEs that share a GPU mean nothing.
         for part in CUTE_PARTS if pes <= n else CUTE_PARTS[:-1]:
             command = processes(pes, python, script, str(CUTE), part)
             name = f"cute: {part}, {pes} processes"
             checks.append(Check(name, command, f"^cute ok: {part}$", pes, gpus=n, env=python_env(), limit=200))
-        command = processes(pes, python, str(PYTEST.parent / "programs/cute_names.py"), str(CUTE))
+        command = processes(pes, python, str(PROGRAMS / "cute_names.py"), str(CUTE))
         checks.append(Check(f"cute: names, {pes} processes", command, "^cute ok: names, PE ", pes, gpus=n, env=python_env(), limit=100))
         command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
         name = f"cute: ring_launch.py, {pes} processes"
         checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
-    # The job's status is that of the PE that died; the other PEs' output decides.
+    # The job's status is the dead PE's; the other PEs' output decides.
     most = max(n, 2)
     for part, pes, times, env in (("checked", 1, 1, {"NVSHMEMRS_DEVICE_CHECK": "1"}), ("killed", most, most - 1, {})):
         launch = shlex.join([LAUNCHER, "--grace", "20", "-n", str(pes), "--", python, script, str(CUTE), part])
@@ -118,7 +106,7 @@ NUMBA = ("rma", "amo", "waits", "order", "collectives", "reductions")
 
 def numba_parts(n: int, python: str, name: str, kernels: str, few: bool, limit: int, **more: str) -> list[Check]:
     """Every part of the functions, with kernels that a compiler makes, or has made."""
-    command = [python, str(PYTEST.parent / "programs/numba_kernels.py"), *["few"] * few]
+    command = [python, str(PROGRAMS / "numba_kernels.py"), *["few"] * few]
     env = {**python_env(), "NUMBA_KERNELS": kernels, **more}
     checks = []
     for part in NUMBA:
@@ -126,7 +114,7 @@ def numba_parts(n: int, python: str, name: str, kernels: str, few: bool, limit: 
             says = f"^numba ok: {part}, PE "
             check = Check(f"{name}: {part}, {pes} PEs", processes(pes, *command, part), says, pes, gpus=pes, env=env, limit=limit)
             checks.append(check)
-    lending = [python, str(PYTEST.parent / "programs/numba_lent.py"), *["few"] * few]
+    lending = [python, str(PROGRAMS / "numba_lent.py"), *["few"] * few]
     for pes in sorted({1, 2, n}):
         what = f"{name}: lent shared memory, {pes} PEs"
         checks.append(Check(what, processes(pes, *lending), "^numba lent ok: ", 4 * pes, gpus=pes, env=env, limit=limit))
@@ -149,10 +137,10 @@ def numba(n: int, python: str) -> list[Check]:
 
 
 def watched_numba(n: int, python: str) -> list[Check]:
-    """The checker on kernels of Numba, as `watched` of kernels.py on those of CUDA C++."""
+    """The checker on kernels of Numba, as `watched` of kernels.py on kernels of CUDA C++."""
     checks = []
     counts = sorted({2, max(2, n)})
-    script = str(PYTEST.parent / "programs/numba_watched.py")
+    script = str(PROGRAMS / "numba_watched.py")
     for name, which, status, says in (
         ("six bugs in Numba", "planted", 1, "the checker found 6 problems"),
         ("Numba without the bugs", "mended", 0, "the checker found nothing"),

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from dumps import keeping
 
 
 def fakes():
-    """The kernels by name: a kernel, and what stands for its arguments."""
-    import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+    """The kernels by name, each with placeholders for its arguments."""
+    import nvshmemrs.core.device.cute as nv  # isort: skip; the next imports need it
     import cutlass
     import cutlass.cute as cute
     import kernels as k
@@ -84,12 +81,12 @@ def fakes():
 def compiled(name, kernel, arguments, cute, arch):
     """A kernel's cubin, and its name there."""
 
-    # A number that is not known now: else the kernel would run with blocks of that size only.
+    # A number unknown at compile time: otherwise the kernel would run with blocks of this size only.
     @cute.jit
     def launch(threads, *given):
         kernel(*given).launch(grid=[1, 1, 1], block=[threads, 1, 1])
 
-    done = cute.compile(launch, cute.Int32(128), *arguments, options=f"--gpu-arch {arch} --keep-cubin")
+    done = cute.compile(launch, cute.Int32(128), *arguments, options=keeping(arch, "cubin"))
     (symbol,) = done.kernel_info
     return done.__cubin__, symbol
 
@@ -101,10 +98,6 @@ def main() -> None:
     parser.add_argument("--only", default="", help="kernels whose names begin so")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    # CuTe writes what it keeps to a folder besides.
-    kept = tempfile.TemporaryDirectory()
-    os.environ["CUTE_DSL_DUMP_DIR"] = kept.name
-    sys.path.insert(0, str(HERE))
     made, cute = fakes()
     listed = {}
     for name, (kernel, arguments) in made.items():

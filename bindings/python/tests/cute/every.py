@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import sys
 
-import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+import nvshmemrs.core.device.cute as nv  # isort: skip; the next imports need it
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
+from dumps import keeping
 
 INTEGERS = (cutlass.Int32, cutlass.Int64, cutlass.Uint32, cutlass.Uint64)
 TYPES = (
@@ -131,9 +132,8 @@ def compiled(number, kind, arch):
     signal = make_fake_compact_tensor(cutlass.Uint64, (1,), assumed_align=8)
     kept = make_fake_compact_tensor(cutlass.Int32, (8,), assumed_align=4)
     numbers = cutlass.Uint64(0), cutlass.Int32(0)
-    options = f"--gpu-arch {arch} --keep-ptx --keep-cubin"
     given = nv.fake_state(), x, x, signal, kept, *numbers
-    made = cute.compile(launcher(number), *given, options=options)
+    made = cute.compile(launcher(number), *given, options=keeping(arch, "ptx", "cubin"))
     ptx = made.__ptx__
     assert f".target {arch}" in ptx and made.__cubin__[:4] == b"\x7fELF", ptx[:300]
     return ptx

@@ -11,11 +11,13 @@ import json
 import sys
 from pathlib import Path
 
+from dumps import keeping
+
 import nvshmemrs.compat
 
 nvshmemrs.compat.install()
 
-import nvshmem.bindings.device.cute as names  # which makes the next ones importable
+import nvshmem.bindings.device.cute as names  # which makes the next modules importable
 import cutlass
 import cutlass.cute as cute
 import nvshmem.core
@@ -29,7 +31,7 @@ from nvshmem.bindings.device.cute._cuteast import (
     int_iput,
 )
 
-# As programs declare functions that they miss.
+# Declared as programs declare functions that this package lacks.
 int_g = cute.ffi(
     name="nvshmem_int_g",
     params_types=[_CutePtrType(cutlass.Int32), cutlass.Int32],
@@ -40,7 +42,7 @@ int_g = cute.ffi(
 @cute.kernel
 def kernel(x: cute.Tensor):
     me = my_pe()
-    # Side by side: what the left neighbour writes, a sum on PE 0, what the right neighbour has got.
+    # Side by side: the word written by the left neighbour, a sum on PE 0, the word read from the right one.
     put(x.iterator, me + 100, (me + 1) % n_pes())
     int_atomic_fetch_add(x.iterator + 1, me + 1, 0)
     barrier_all()
@@ -59,7 +61,7 @@ def main() -> None:
     folder, arch = Path(sys.argv[1]), (sys.argv[2:] or ["sm_90a"])[0]
     folder.mkdir(parents=True, exist_ok=True)
     bitcode = nvshmem.core.find_device_bitcode_library()
-    options = f"--gpu-arch {arch} --keep-cubin --keep-ptx --link-libraries={bitcode}"
+    options = f"{keeping(arch, 'cubin', 'ptx')} --link-libraries={bitcode}"
     # A static layout: the kernel gets the tensor's address and nothing else.
     made = cute.compile(launch, make_fake_compact_tensor(cutlass.Int32, (8,)), options=options)
     (name,) = made.kernel_info

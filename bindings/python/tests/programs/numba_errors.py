@@ -1,4 +1,4 @@
-"""What kernels in Numba's simulator refuse: `numba_errors.py`. Two PEs; prints `numba ok`."""
+"""Errors of kernels in Numba's simulator: `numba_errors.py`. Two PEs; prints `numba ok`."""
 
 from __future__ import annotations
 
@@ -13,60 +13,18 @@ from numba import cuda
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.device.numba as shmem
 
-
-@cuda.jit
-def puts(dst, src, pe):
-    shmem.put(dst, src, pe)
-
-
-@cuda.jit
-def adds(x, value, pe):
-    shmem.atomic_add(x, value, pe)
-
-
-@cuda.jit
-def ands(x, pe):
-    shmem.atomic_and(x, 1, pe)
-
-
-@cuda.jit
-def reduces(dst, src, op, team):
-    shmem.reduce(team, dst, src, op)
-
-
-@cuda.jit
-def barriers(team, slot):
-    shmem.barrier(team, slot)
-
-
-@cuda.jit
-def updates(signal, op):
-    shmem.signal_op(signal, 1, op, 0)
-
-
-@cuda.jit
-def multicasts(x):
-    shmem.get_multicast_array(0, x)
-
-
-@cuda.jit
-def waits_for_ever(signal):
-    shmem.signal_wait(signal, 0, 1)
-
-
-@cuda.jit
-def waits(words, status):
-    shmem.test_all(words, 0, 1, status)
-
-
-@cuda.jit
-def waits_for_many(words, values):
-    shmem.test_any_vector(words, 0, values)
-
-
-@cuda.jit
-def waits_for_some(words, indices):
-    shmem.test_some(words, indices, 0, 0)
+# Kernels with one call.
+puts = cuda.jit(lambda dst, src, pe: shmem.put(dst, src, pe))
+adds = cuda.jit(lambda x, value, pe: shmem.atomic_add(x, value, pe))
+ands = cuda.jit(lambda x, pe: shmem.atomic_and(x, 1, pe))
+reduces = cuda.jit(lambda dst, src, op, team: shmem.reduce(team, dst, src, op))
+barriers = cuda.jit(lambda team, slot: shmem.barrier(team, slot))
+updates = cuda.jit(lambda signal, op: shmem.signal_op(signal, 1, op, 0))
+multicasts = cuda.jit(lambda x: shmem.get_multicast_array(0, x))
+waits_for_ever = cuda.jit(lambda signal: shmem.signal_wait(signal, 0, 1))
+waits = cuda.jit(lambda words, status: shmem.test_all(words, 0, 1, status))
+waits_for_many = cuda.jit(lambda words, values: shmem.test_any_vector(words, 0, values))
+waits_for_some = cuda.jit(lambda words, indices: shmem.test_some(words, indices, 0, 0))
 
 
 def refused(words, kernel, *arguments, kind=nvshmem.NvshmemInvalid):
@@ -76,36 +34,16 @@ def refused(words, kernel, *arguments, kind=nvshmem.NvshmemInvalid):
 GE, NE = nvshmem.ComparisonType.CMP_GE, nvshmem.ComparisonType.CMP_NE
 SET, ADD = nvshmem.SignalOp.SIGNAL_SET, nvshmem.SignalOp.SIGNAL_ADD
 
-
-@cuda.jit
-def waits_for_signal(signal, cmp, value):
-    shmem.signal_wait(signal, cmp, value)
-
-
-@cuda.jit
-def waits_for_word(word, cmp, value):
-    shmem.wait_until(word, cmp, value)
-
-
-@cuda.jit
-def waits_for_all(words, cmp, value):
-    shmem.wait_until_all(words, value=value, cmp=cmp)
-
-
-@cuda.jit
-def signals(signal, value, op, pe):
-    shmem.signal_op(signal, value, op, pe)
-
-
-@cuda.jit
-def puts_and_signals(x, signal, value, op, pe):
-    shmem.put_signal(x, x, signal, value, op, pe)
-
-
-@cuda.jit
-def broadcasts(team, x, root):
-    shmem.broadcast(team, x, x, root)
-
+waits_for_signal = cuda.jit(lambda signal, cmp, value: shmem.signal_wait(signal, cmp, value))
+waits_for_word = cuda.jit(lambda word, cmp, value: shmem.wait_until(word, cmp, value))
+waits_for_all = cuda.jit(
+    lambda words, cmp, value: shmem.wait_until_all(words, value=value, cmp=cmp)
+)
+signals = cuda.jit(lambda signal, value, op, pe: shmem.signal_op(signal, value, op, pe))
+puts_and_signals = cuda.jit(
+    lambda x, signal, value, op, pe: shmem.put_signal(x, x, signal, value, op, pe)
+)
+broadcasts = cuda.jit(lambda team, x, root: shmem.broadcast(team, x, x, root))
 
 private = np.zeros(4, "int32")
 refused("call init first", puts, private, private, 0, kind=nvshmem.NotInitializedError)
@@ -172,7 +110,7 @@ refused("indices knows elements of int8", waits_for_some, a, real)
 refused("an argument is 7", waits_for_some, a, b[:7])
 refused("multicast", multicasts, a, kind=nvshmem.NotSupportedError)
 raises(nvshmem.NotSupportedError, "put is for kernels", shmem.put, a, b, 0)
-puts[1, 1](a, b, 1 - me)  # all is well yet
+puts[1, 1](a, b, 1 - me)  # no error so far
 waits_for_signal[1, 1](signal, GE, 0)
 waits_for_all[1, 1](signal, np.int64(NE), 1)
 nvshmem.free_array(b)

@@ -67,7 +67,7 @@ def wanted() -> Iterator[Tuple[Any, List[str]]]:
     yield lent.dynamic, [numbers]
 
 
-# How the names of a kernel's files end.
+# The suffixes of a kernel's files.
 ENDS = (".json", ".cubin", ".ptx", ".half")
 COMPILERS = ("numba-cuda-mlir", "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc", "nvidia-nvjitlink")
 
@@ -80,12 +80,12 @@ def version(package: str) -> str:
 
 
 def sources(kernel: Any) -> str:
-    """A hash of what a kernel is made of."""
+    """A hash of the sources and the compilers of a kernel."""
     made = hashlib.sha256(inspect.getsource(kernel.py_func).encode())
     for package in COMPILERS:
         made.update(f"{package} {version(package)}".encode())
     folder = Path(device.__file__).parent
-    parts = "_typed.py primitives.py _constants.py _dtypes.py _symbol.py ../nvshmem_types.py"
+    parts = "_typed.py primitives.py _constants.py _dtypes.py _operations.py _symbol.py ../nvshmem_types.py"
     files = [folder / part for part in [*parts.split(), "numba_cuda_mlir/_backend.py"]]
     files += [*sorted((folder / "_kernels").glob("*.py")), Path(alone.__file__)]
     for file in files:
@@ -111,7 +111,7 @@ def make(name: str, entry: Path, arch: int) -> None:
     entry.with_suffix(".cubin").write_bytes(cubin)
     entry.with_suffix(".ptx").write_text(ptx)
     text = {"file": entry.with_suffix(".cubin").name, "kernel": symbol, "arch": f"sm_{arch}"}
-    # Whole or not at all, also if this is interrupted.
+    # The file is complete or absent, also after an interrupt.
     half = entry.with_suffix(".half")
     half.write_text(json.dumps({**text, "sizes": sizes(ptx, symbol), "of": sources(kernel)}))
     half.replace(entry)

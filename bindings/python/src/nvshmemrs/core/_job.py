@@ -159,26 +159,21 @@ class _JobOfThread(Job):
     """The type of `job` while there are local jobs: each of their threads has its own state."""
 
     __slots__ = ()
-    runtime = _of_thread("runtime")
-    handle = _of_thread("handle")
-    direct = _of_thread("direct")
-    device = _of_thread("device")
-    mapping = _of_thread("mapping")
-    my_pe = _of_thread("my_pe")
-    in_flight = _of_thread("in_flight")
-    again = _of_thread("again")
-    origin = _of_thread("origin")
-    identity = _of_thread("identity")
+
+
+for _name in Job.__slots__:
+    if _name != "pid":  # which all threads share
+        setattr(_JobOfThread, _name, _of_thread(_name))
 
 
 class Sizes(Dict[int, int]):
-    """Numbers that are remembered."""
+    """Cached numbers."""
 
     __slots__ = ()
 
 
 class _NoSizes(Sizes):
-    """A handle means different teams to different threads, so nothing is remembered."""
+    """A handle means different teams to different threads, so nothing is cached."""
 
     __slots__ = ()
 
@@ -206,7 +201,7 @@ def count_local_jobs(more: int) -> None:
 
 
 def _tell_extension() -> None:
-    """Says which runtime plain calls are for: that of the process, if no thread has another."""
+    """Tells the extension the runtime of plain calls: the process's, if no thread has another runtime."""
     _extension.set_runtime(job.runtime if job.direct and not _local_jobs else 0)
 
 
@@ -236,7 +231,7 @@ operands = _Operands()
 # Objects that keep registered buffers mapped, by symmetric address; see memory.
 external: Dict[int, Any] = {}
 
-# Streams whose last reference went away while they had work; see streams.
+# Streams that lost their last reference while they had work; see streams.
 abandoned: List[Any] = []
 
 # The handles of streams of CUDA that were used, by cudaStream_t; see streams.
@@ -245,7 +240,7 @@ adopted: Dict[int, ctypes.c_uint64] = {}
 # Those among them that their libraries destroy with the last reference; see streams.
 lent: Dict[int, Any] = {}
 
-# How many members the teams that were used have, by handle; see collective.
+# The numbers of members of the teams used before, by handle; see collective.
 team_sizes = Sizes()
 
 # Buffers by runtime and address. Arrays of other libraries than NumPy have no other way to theirs.
@@ -291,7 +286,7 @@ def drop(runtime: int, address: int, device: int) -> None:
     known = buffers.get((runtime, address))
     if known is not None and known() is None:
         buffers.pop((runtime, address), None)
-    lib.nvshmemrs_release(runtime, address)  # there is no caller for an error
+    lib.nvshmemrs_release(runtime, address)  # no caller could receive an error
 
 
 def release_dropped() -> None:
@@ -303,7 +298,7 @@ def release_dropped() -> None:
     while waiting:
         try:
             addresses.append(waiting.popleft())
-        except IndexError:  # another thread was faster
+        except IndexError:  # another thread has released it
             break
     for address in addresses:
         buffers.pop((job.runtime, address), None)

@@ -13,7 +13,7 @@ import site
 import sys
 import sysconfig
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, Optional, Tuple, Type
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Tuple, Type
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 
 def tell(access: int, places: _Runs) -> None:
-    """Announces an access of the program to bytes: pairs of an address and a number."""
+    """Announces an access of the program to ranges of bytes: pairs of an address and a length."""
     if not _job.job.runtime:
         return
     here = _sites.here
@@ -63,7 +63,7 @@ def _hand_out_buffer(address: int, size: int) -> None:
 
 
 def watched_in(value: Any) -> Iterator["Watching"]:
-    """The watched arrays in an argument: itself, or in lists, tuples and dicts."""
+    """The watched arrays in an argument: the argument itself, or elements of lists, tuples and dicts."""
     if isinstance(value, Watching):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -129,7 +129,7 @@ def _is_library(file: str) -> bool:
 
 
 def _is_users(frame: FrameType) -> bool:
-    """Whether a line of the program calls, not one of a library."""
+    """Whether the call comes from a line of the program, not of a library."""
     return not _is_library(frame.f_code.co_filename)
 
 
@@ -330,7 +330,7 @@ class Watching(np.ndarray):
 
     def item(self, *args: Any) -> Any:
         """One element, as an object of Python's."""
-        found = plain(self).item(*args)  # first, because it knows whether there is one
+        found = plain(self).item(*args)  # first, because it raises where there is no such element
         if not args:
             read(self)
         else:
@@ -451,40 +451,24 @@ class Watching(np.ndarray):
                 hand_out(self)
             return plain(self).__buffer__(flags)
 
-    argmax = _reads_all("argmax")
-    argmin = _reads_all("argmin")
-    argpartition = _reads_all("argpartition")
-    argsort = _reads_all("argsort")
-    dot = _reads_all("dot")
-    dump = _reads_all("dump")
-    dumps = _reads_all("dumps")
-    flatten = _reads_all("flatten")
-    nonzero = _reads_all("nonzero")
-    repeat = _reads_all("repeat")
-    round = _reads_all("round")
-    searchsorted = _reads_all("searchsorted")
-    tobytes = _reads_all("tobytes")
-    tofile = _reads_all("tofile")
-    tolist = _reads_all("tolist")
-    fill = _changes_all("fill", reads=False)
-    partition = _changes_all("partition", reads=True)
-    setfield = _changes_all("setfield", reads=False)
-    sort = _changes_all("sort", reads=True)
-    ravel = _views_or_copies("ravel")
-    reshape = _views_or_copies("reshape")
-    __bool__ = _converts("__bool__")
-    __complex__ = _converts("__complex__")
-    __float__ = _converts("__float__")
-    __index__ = _converts("__index__")
-    __int__ = _converts("__int__")
-    if not TYPE_CHECKING:  # for which they are ndarray's
-        flat = _flat()
-        data = _gives_away("data")
-        ctypes = _gives_away("ctypes")
-        __array_interface__ = _gives_away("__array_interface__")
-        __array_struct__ = _gives_away("__array_struct__")
-        real = _part("real")
-        imag = _part("imag")
+
+# Methods and attributes by their accesses.
+for _made_by, _names in (
+    (
+        _reads_all,
+        "argmax argmin argpartition argsort dot dump dumps flatten nonzero repeat round searchsorted "
+        "tobytes tofile tolist",
+    ),
+    (functools.partial(_changes_all, reads=False), "fill setfield"),
+    (functools.partial(_changes_all, reads=True), "partition sort"),
+    (_views_or_copies, "ravel reshape"),
+    (_converts, "__bool__ __complex__ __float__ __index__ __int__"),
+    (_gives_away, "data ctypes __array_interface__ __array_struct__"),
+    (_part, "real imag"),
+):
+    for _name in _names.split():
+        setattr(Watching, _name, _made_by(_name))
+setattr(Watching, "flat", _flat())  # noqa: B010  (type checkers take it for ndarray's)
 
 
 class Private(Watching):
@@ -498,7 +482,7 @@ Private.__module__ = "numpy"
 
 
 def is_basic(key: Any) -> bool:
-    """Whether an index makes a view, or takes one element."""
+    """Whether an index is basic: it makes a view, or selects one element."""
     for one in key if type(key) is tuple else (key,):
         if one is None or one is Ellipsis or isinstance(one, (slice, str)):
             continue
@@ -511,7 +495,7 @@ def is_basic(key: Any) -> bool:
 
 
 def _as_array(key: Any) -> Any:
-    """A basic index that makes a view also where it names one element."""
+    """The index as a basic index that makes a view even of a single element."""
     if isinstance(key, (str, list)):
         return key
     keys = key if type(key) is tuple else (key,)
@@ -519,7 +503,7 @@ def _as_array(key: Any) -> Any:
 
 
 def _places_of(here: np.ndarray, key: Any) -> _Runs:
-    """Where the elements are that an index means."""
+    """The places of the elements that an index selects."""
     return runs(here[_as_array(key)]) if is_basic(key) else selected(here, key)
 
 

@@ -6,20 +6,6 @@ from ..direct import ComparisonType
 from ..rma import SignalOp
 from ._dtypes import KINDS
 
-__all__ = [
-    "CMP_EQ",
-    "CMP_GE",
-    "CMP_GT",
-    "CMP_LE",
-    "CMP_LT",
-    "CMP_NE",
-    "KIND_F16",
-    "KIND_F32",
-    "KIND_F64",
-    "SIGNAL_ADD",
-    "SIGNAL_SET",
-]
-
 CMP_EQ, CMP_NE, CMP_GT, CMP_LE, CMP_LT, CMP_GE = (
     int(ComparisonType[name])
     for name in ("CMP_EQ", "CMP_NE", "CMP_GT", "CMP_LE", "CMP_LT", "CMP_GE")

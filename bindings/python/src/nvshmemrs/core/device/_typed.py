@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Callable, Dict, NamedTuple, Set
+from typing import Any, Callable, Dict, Iterable, NamedTuple, Set
 
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
-from ._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
+from ._dtypes import CHECKS, INTEGERS, KINDS
 from ._members import Members
 from .primitives import TABLE, Primitive
 
 
 class Frontend(NamedTuple):
-    """A compiler of Numba's kind."""
+    """A compiler with Numba's interfaces."""
 
     cuda: Any
     types: Any
@@ -64,7 +64,7 @@ class Elements:
         return "bfloat16" if dtype == self.types.bfloat16 else str(dtype)
 
     def expect(self, like: Any, known: Any, what: str) -> None:
-        """An error of types if the dtype is not one of those `known`."""
+        """Raises a typing error unless the dtype is among `known`."""
         if self.name(like) not in known:
             raise self.error(
                 f"{what} knows elements of {', '.join(known)}, not of {self.name(like)}"
@@ -87,7 +87,7 @@ class Elements:
 
 
 def checks(of: Frontend) -> Dict[str, Any]:
-    """The functions that only look at types."""
+    """The functions that depend on types only, and generate no code."""
     types, error, intrinsic = of.types, of.error, of.intrinsic
     at = Elements(types, error)
 
@@ -141,14 +141,117 @@ def checks(of: Frontend) -> Dict[str, Any]:
         "check_pair": check_pair,
         "check_values": check_values,
         "check_word": check_word,
-        "check_signal": check("check_signal", ("uint64", "int64"), "a signal"),
-        "check_atomic": check("check_atomic", (*BITWISE, *FLOATING), "an atomic operation"),
-        "check_bitwise": check("check_bitwise", BITWISE, "this atomic operation"),
-        "check_wait": check("check_wait", WAITED, "a wait or a test"),
-        "check_indices": check("check_indices", INTEGERS, "an array of indices"),
+        **{name: check(name, *row) for name, row in CHECKS.items()},
         "named": lambda dtype: check("check_named", (dtype,), "this function"),
         "no_multicast": no_multicast,
     }
+
+
+def arrays(of: Frontend, codes: Iterable[Any]) -> Dict[str, Any]:
+    """The functions of arrays, of numbers and of the state. `codes` generate their code, each for the function
+    whose name it has behind an underscore; `room` has that of `count`, and `_whole` is that of two functions.
+    """
+    types, error, intrinsic = of.types, of.error, of.intrinsic
+    at = Elements(types, error)
+    code = {function.__name__[1:]: function for function in codes}
+
+    @intrinsic
+    def address(typingctx: Any, like: Any) -> Any:
+        if at.absent(like):
+            return types.int64(like), of.constant(0)
+        if not isinstance(like, (types.Array, types.CPointer)):
+            raise error(f"an array is needed, not {like}")
+        return types.int64(like), code["address"]
+
+    @intrinsic
+    def count(typingctx: Any, like: Any) -> Any:
+        at.element(like)
+        return types.int64(like), code["count"]
+
+    @intrinsic
+    def room(typingctx: Any, like: Any) -> Any:
+        """How many elements there are: 0 of None, and no limit of a pointer."""
+        if at.absent(like):
+            return types.int64(like), of.constant(0)
+        at.element(like)
+        pointer = isinstance(like, types.CPointer)
+        return types.int64(like), of.constant(2**62) if pointer else code["count"]
+
+    @intrinsic
+    def contiguous_bytes(typingctx: Any, like: Any) -> Any:
+        """The bytes of an array; 1 if it may have gaps."""
+        if not isinstance(like, types.Array):
+            raise error(f"an array is needed, not {like}")
+        return types.int64(like), of.constant(1) if like.layout == "A" else code["contiguous_bytes"]
+
+    @intrinsic
+    def moved(typingctx: Any, like: Any, at: Any) -> Any:
+        """The array at another address."""
+        return like(like, types.int64), code["moved"]
+
+    @intrinsic
+    def encode(typingctx: Any, like: Any, value: Any) -> Any:
+        """The bits of a number as an element of the array; of another array its first element."""
+        dtype = at.element(like)
+        bfloat16 = type(types.bfloat16)
+        scalar = value.dtype if isinstance(value, (types.Array, types.IntEnumMember)) else value
+        number = isinstance(scalar, (types.Number, types.Boolean, bfloat16))
+        if not number or isinstance(scalar, types.Complex):
+            raise error(f"a number is needed, not {value}")
+        if not isinstance(dtype, (types.Integer, types.Float, types.Boolean, bfloat16)):
+            raise error(f"elements of type {dtype} cannot be accessed at once")
+        return types.int64(like, value), code["encode"]
+
+    @intrinsic
+    def decode(typingctx: Any, like: Any, bits: Any) -> Any:
+        """The number that the bits of an element are."""
+        return at.element(like)(like, types.int64), code["decode"]
+
+    @intrinsic
+    def lend(typingctx: Any, word: Any) -> Any:
+        """Keeps the memory lent to the function that contains this call."""
+        return types.void(types.int64), code["lend"]
+
+    @intrinsic
+    def lent(typingctx: Any) -> Any:
+        """The word kept by `lend`; 0 if there is none."""
+        return types.int64(), code["lent"]
+
+    @intrinsic
+    def bulk_engines(typingctx: Any) -> Any:
+        """Whether the GPU has engines for bulk copies: 1 or 0."""
+        return types.int64(), code["bulk_engines"]
+
+    @intrinsic
+    def integer(typingctx: Any, value: Any) -> Any:
+        if not isinstance(value, (types.Integer, types.Boolean, types.IntEnumMember)):
+            raise error(f"an integer is needed, not {value}")
+        return types.int64(value), code["integer"]
+
+    @intrinsic
+    def unsigned(typingctx: Any, value: Any) -> Any:
+        return types.uint64(types.int64), code["whole"]
+
+    @intrinsic
+    def signed(typingctx: Any, value: Any) -> Any:
+        kind = types.uint64 if value == types.uint64 else types.int64
+        return types.int64(kind), code["whole"]
+
+    @intrinsic
+    def apart(typingctx: Any) -> Any:
+        """Prevents inlining of the calling function, so that it is compiled once."""
+        return types.void(), code["apart"]
+
+    @intrinsic
+    def state(typingctx: Any, word: Any) -> Any:
+        """A word of eight bytes of the state, which lies in memory of the kernel's module. It changes
+        between launches only, so compilers may load it once.
+        """
+        return types.int64(types.int64), code["state"]
+
+    made = (address, count, room, contiguous_bytes, moved, encode, decode, lend, lent, bulk_engines)
+    made += (integer, unsigned, signed, apart, state)
+    return {function.__name__: function for function in made}
 
 
 def primitives(of: Frontend, lower: Callable[[Primitive, Any], Any]) -> Dict[str, Any]:
@@ -191,18 +294,18 @@ def functions(of: Frontend) -> Dict[str, Any]:
     at = Elements(types, error)
 
     def expect(members: Members, args: Any, named: Dict[str, Any]) -> None:
-        """Raises for members of enums at wrong places, and for literals that are none of them."""
+        """Raises for members of enums at wrong places, and for literals that are no member."""
         wrong = members.refusal_of_types(args, named, types)
         if wrong:
             raise error(wrong)
         if members.kinds and any(
             isinstance(one, types.IntegerLiteral) for one in (*args, *named.values())
         ):
-            # After an error of types, the compiler would try without literals, and not raise it.
+            # After a typing error, the compiler would try again without literals, and not raise the error.
             wrong = members.refusal_of_literals(args, named, types)
             if wrong:
                 raise NvshmemInvalid(wrong)
-            # It is to try so: a function need not be compiled for each number.
+            # The retry is wanted: a function need not be compiled for each number.
             raise error(f"{members.name} is compiled for all numbers at once")
 
     publics: Set[Any] = set()

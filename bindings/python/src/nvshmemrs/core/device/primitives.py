@@ -29,7 +29,6 @@ Nothing here imports a frontend.
 
 from __future__ import annotations
 
-import re
 from typing import Dict, Iterator, NamedTuple, Optional, Tuple
 
 __all__ = ["CONSTRAINTS", "TABLE", "Primitive"]
@@ -62,11 +61,6 @@ class Primitive(NamedTuple):
         parts = [] if self.result is None else ["=" + CONSTRAINTS[self.result]]
         parts += [CONSTRAINTS[argument] for argument in self.arguments]
         return ",".join(parts + ["~{memory}"] * self.memory)
-
-    @property
-    def percent(self) -> str:
-        """`ptx` as CUDA C++ writes it: operands are ``%0``, and PTX's own ``%`` is ``%%``."""
-        return re.sub(r"\$(\d)", r"%\1", self.ptx.replace("%", "%%"))
 
 
 def _accesses() -> Iterator[Primitive]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._operations import *  # noqa: F403
 from . import _backend
 from ._backend import (
     CMP_EQ,
@@ -40,16 +41,6 @@ SCOPES = ((THREAD, ""), (WARP, "_warp"), (BLOCK, "_block"))
 
 # Kinds of errors: values of Report::kind of nvshmemrs_device.cuh.
 WRONG_PE, WRONG_ADDRESS, WRONG_ALIGNMENT, WRONG_TEAM, WRONG_SLOT, WRONG_ARGUMENT = 1, 2, 3, 4, 5, 6
-
-# Numbers of operations, as core/crates/vocabulary/src/operation.rs has them.
-BARRIER, SYNC, BROADCAST, REDUCE, SIGNAL_WAIT, FCOLLECT, ALLTOALL = 5, 6, 7, 8, 9, 11, 13
-REDUCESCATTER, WAIT_UNTIL, WAIT_UNTIL_ALL, WAIT_UNTIL_ANY, WAIT_UNTIL_SOME = 15, 40, 41, 42, 43
-PUT, GET, PUT_SIGNAL, SIGNAL_OP, PUT_NBI, GET_NBI, IPUT, IGET = 50, 51, 52, 53, 57, 58, 61, 62
-QUIET, FENCE = 55, 56
-PUT_SIGNAL_NBI, SIGNAL_FETCH, ATOMIC_FETCH, ATOMIC_SET, ATOMIC_SWAP = 65, 66, 70, 71, 72
-ATOMIC_COMPARE_SWAP, ATOMIC_INC, ATOMIC_FETCH_INC, ATOMIC_ADD, ATOMIC_FETCH_ADD = 73, 74, 75, 76, 77
-ATOMIC_AND, ATOMIC_FETCH_AND, ATOMIC_OR, ATOMIC_FETCH_OR = 78, 79, 80, 81
-ATOMIC_XOR, ATOMIC_FETCH_XOR, TEST, TEST_ALL, TEST_ANY, TEST_SOME = 82, 83, 92, 93, 94, 95
 
 # Rows of teams, as nvshmemrs_device.cuh has them.
 _TEAMS = 320
@@ -140,7 +131,7 @@ def all_pes():
 
 @jitable
 def heap():
-    """Where this PE's heap begins."""
+    """The address of this PE's heap."""
     return state(2) + this_pe() * state(3)
 
 
@@ -188,7 +179,7 @@ def _check_memory(operation, pe, own, nbytes, align):
 
 @jitable
 def on(operation, pe, own, nbytes, align):
-    """Where memory that is symmetric lies on a PE."""
+    """The address of symmetric memory on a PE."""
     if checked():
         _check_memory(operation, pe, own, nbytes, align)
     return own + (pe - this_pe()) * state(3)
@@ -217,8 +208,8 @@ def row_of(handle):
 
 @jitable
 def is_member(handle, row):
-    """Whether it is the team's row, and this PE is a member."""
-    # All loads are under way before the first is looked at.
+    """Whether a row is the team's, and this PE is a member."""
+    # All loads are issued before the first result is used.
     teams, members = ld_weak_u32(state(6) + 8), ld_weak_u32(row)
     generation = ld_weak_u32(row + 40)
     known = handle & 0xFFFFFFFF < teams and generation == (handle >> 32) & 0xFFFFFFFF

@@ -19,11 +19,12 @@ address as a number, 0 if the memory is not symmetric; ``mc_ptr`` gives 0.
 
 from __future__ import annotations
 
+import inspect
 import re
 
 from .._dtypes import WAITED
+from . import _about, amo, collective, direct, rma
 from . import _state as _s
-from ._about import info_get_name, info_get_version, vendor_get_version_info
 from ._backend import (
     address,
     check_pair,
@@ -49,58 +50,18 @@ from ._lent import lent_bytes, lent_word
 from ._record import FETCHES, RECORD_ATOMIC, RECORD_POINTER, RECORDS, record
 from .amo import *  # noqa: F403
 from .collective import (
-    barrier,
-    barrier_all,
-    barrier_all_block,
-    barrier_all_warp,
-    barrier_block,
     barrier_of,
-    barrier_warp,
     broadcast_bytes,
     gather_bytes,
     maxloc_bytes,
     reduction_of,
     sync,
-    sync_all,
-    sync_all_block,
-    sync_all_warp,
     sync_block,
     sync_warp,
 )
-from .direct import (
-    SmemAmount,
-    ask_smem,
-    fence,
-    flush,
-    flush_block,
-    flush_warp,
-    my_pe,
-    n_pes,
-    quiet,
-    release_smem,
-    signal_fetch,
-    signal_op,
-    signal_wait,
-    team_my_pe,
-    team_n_pes,
-    team_translate_pe,
-)
-from .rma import (
-    align_of,
-    forms,
-    g,
-    p,
-    strided_bytes,
-)
-from .waits import (
-    check_status,
-    expect_values,
-    test,
-    wait_all,
-    wait_any,
-    wait_some,
-    wait_until,
-)
+from .direct import SmemAmount, fence, quiet, signal_op, signal_wait
+from .rma import align_of, forms, strided_bytes
+from .waits import check_status, expect_values, test, wait_all, wait_any, wait_some, wait_until
 
 __all__ = """
     ask_smem barrier barrier_all barrier_all_block barrier_all_warp barrier_block
@@ -113,6 +74,8 @@ __all__ = """
     vendor_get_version_info
 """.split()  # pyright: ignore[reportUnsupportedDunderAll]
 
+for _module in (_about, collective, direct, rma):
+    globals().update((name, found) for name, found in vars(_module).items() if name in __all__)
 signal_wait_until = signal_wait
 team_sync, team_sync_warp, team_sync_block = sync, sync_warp, sync_block
 
@@ -201,7 +164,7 @@ def double2_maxloc_reduce_block(team, dest, source, nreduce, slot=0):
 
 def _orders(full, scope):
     def order(pe, qps, num_qps):
-        """As without ``qp_`` for each thread of the group; which queue pairs changes nothing."""
+        """As without ``qp_`` for each thread of the group; the choice of queue pairs changes nothing."""
         if full:
             quiet()
         else:
@@ -217,7 +180,7 @@ qp_fence, qp_fence_warp, qp_fence_block = (_orders(False, scope) for scope, _ in
 
 @public
 def qp_signal_op(sig_addr, signal, sig_op, pe, qp):
-    """``signal_op``; which queue pair changes nothing."""
+    """``signal_op``; the choice of the queue pair changes nothing."""
     signal_op(sig_addr, signal, sig_op, pe)
 
 
@@ -435,21 +398,9 @@ def _queued(original):
 
 
 _OPERATIONS = {True: "WAIT_UNTIL", False: "TEST"}
+# By the number of parameters.
 _BY_COUNT = {2: _one, 3: _two, 4: _three}
-_ORIGINALS = {
-    "p": 3,
-    "g": 2,
-    "wait_until": 3,
-    "test": 3,
-    "atomic_fetch": 2,
-    "atomic_inc": 2,
-    "atomic_fetch_inc": 2,
-    "atomic_compare_swap": 4,
-    **{
-        "atomic_" + name: 3
-        for name in "set swap add fetch_add and fetch_and or fetch_or xor fetch_xor".split()
-    },
-}
+_ORIGINALS = ("p", "g", "wait_until", "test", *amo.__all__)
 
 _KIND = "(?:(" + "|".join(_TYPES) + ")_)?"
 _SCOPE = "(_warp|_block)?"
@@ -491,7 +442,9 @@ def _make(name):
         return _reduces(found[1], found[2], scatter, _SCOPES[found[4] or ""])
     found = re.fullmatch(_KIND + "(" + "|".join(_ORIGINALS) + ")", name)
     if found and found[1]:
-        return _BY_COUNT[_ORIGINALS[found[2]]](_checks(found[1]), globals()[found[2]])
+        original = globals()[found[2]]
+        count = len(inspect.signature(original).parameters)
+        return _BY_COUNT[count](_checks(found[1]), original)
     return None
 
 

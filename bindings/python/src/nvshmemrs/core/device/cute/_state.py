@@ -15,6 +15,7 @@ from .... import _ffi
 from ..._job import job as host_job
 from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid
 from .. import CHECK_HOSTS, MAGIC, VERSION, DeviceState, fitting
+from .._operations import OPERATIONS
 from ._access import access
 from ._frontend import cute, cutlass, dsl, ir
 
@@ -25,39 +26,6 @@ _MY_PE, _N_PES, _BASE, _STRIDE, _ABORT, _JOB, _CHECK = 8, 12, 16, 24, 32, 48, 56
 
 # Values of the report's kind.
 WRONG_PE, WRONG_ADDRESS, WRONG_ALIGNMENT, WRONG_TEAM, WRONG_SLOT, WRONG_ARGUMENT = range(1, 7)
-
-# Numbers of operations, as in core/crates/vocabulary/src/operation.rs.
-OPERATIONS = {
-    "barrier": 5,
-    "sync": 6,
-    "broadcast": 7,
-    "reduce": 8,
-    "signal_wait": 9,
-    "fcollect": 11,
-    "alltoall": 13,
-    "reducescatter": 15,
-    "put": 50,
-    "get": 51,
-    "put_signal": 52,
-    "signal_op": 53,
-    "put_nbi": 57,
-    "get_nbi": 58,
-    "put_signal_nbi": 65,
-    "atomic_fetch": 70,
-    "atomic_set": 71,
-    "atomic_swap": 72,
-    "atomic_compare_swap": 73,
-    "atomic_inc": 74,
-    "atomic_fetch_inc": 75,
-    "atomic_add": 76,
-    "atomic_fetch_add": 77,
-    "atomic_and": 78,
-    "atomic_fetch_and": 79,
-    "atomic_or": 80,
-    "atomic_fetch_or": 81,
-    "atomic_xor": 82,
-    "atomic_fetch_xor": 83,
-}
 
 
 class _Takes(type):
@@ -96,7 +64,7 @@ _STATE: Any = State
 
 
 class _Fake(DeviceState):
-    """Stands for the state where kernels are only compiled."""
+    """A placeholder for the state where kernels are only compiled."""
 
     __slots__ = ()
 
@@ -167,7 +135,7 @@ _KERNELS = ("cuda.kernel", "gpu.func")
 
 
 def _kernel(caller: str) -> Any:
-    """The kernel that is being traced."""
+    """The kernel being traced."""
     try:
         found = ir.InsertionPoint.current.block.owner
     except (ValueError, AttributeError):
@@ -335,13 +303,13 @@ def check_memory(
 
 @dsl.jit
 def check_argument(job: Job, operation: int, good: Any, value: Any) -> None:
-    """An argument is one that the operation accepts."""
+    """Checks that the operation accepts an argument."""
     if job.check != Uint32(0):
         if not good:
             report(job, Uint32(WRONG_ARGUMENT), operation, job.my_pe, Uint64(value), Uint64(0))
 
 
 def on(job: Job, operation: str, pe: Any, address: Any, nbytes: Any, size: int) -> Any:
-    """Where symmetric memory lies on a PE."""
+    """The address of symmetric memory on a PE."""
     check_memory(job, OPERATIONS[operation], pe, address, nbytes, size)
     return address + Uint64(Int64(pe - job.my_pe)) * job.stride

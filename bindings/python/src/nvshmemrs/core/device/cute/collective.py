@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...nvshmem_types import NvshmemInvalid
+from .._operations import OPERATIONS
 from ._access import address_of
 from ._arguments import (
     FLOATS,
@@ -27,7 +28,7 @@ from ._frontend import cutlass, dsl
 from ._groups import Block, Functions, Thread, Warp, copy, named
 from ._reduce import reduce as folded
 from ._reduce import shares
-from ._state import OPERATIONS, Job, check_argument, check_memory, current
+from ._state import Job, check_argument, check_memory, current
 from ._teams import Team, first_epoch, joined, meet, on_member
 
 __all__ = [
@@ -160,7 +161,7 @@ def _alltoall(group: Any, team: Any, dst: Any, src: Any, slot: Any) -> Any:
 def _gathered(
     group: Any, job: Job, team: Team, to: Any, start: Any, count: Any, skipped: Any, size: int
 ) -> Any:
-    """Member m's part goes to the m-th place; it begins behind `skipped` elements of its source."""
+    """Copies member m's part, which begins behind `skipped` elements of its source, to the m-th place."""
     result = Int32(-1)
     if team.good:
         epoch = first_epoch(group, team) + Uint64(1)

@@ -6,11 +6,12 @@ from typing import Any
 
 from ...direct import ComparisonType, SmemAmount
 from ...direct import ask_smem as host_ask_smem
+from .._operations import OPERATIONS
 from ._access import access, address_of
 from ._arguments import COMPARISONS, SIGNAL_OPS, chosen, signal, target, team_handle
 from ._frontend import cutlass, dsl
 from ._lent import lend
-from ._state import OPERATIONS, Job, check_argument, check_memory, current, keep_lent, on
+from ._state import Job, check_argument, check_memory, current, keep_lent, on
 from ._teams import find
 from .collective import barrier_all, sync_all
 from .rma import update_signal
@@ -56,7 +57,7 @@ def team_my_pe(team: Any) -> Any:
 
 
 def team_n_pes(team: Any) -> Any:
-    """The number of PEs in a team; -1 if this one is no member. Local."""
+    """The number of PEs in a team; -1 if this PE is no member. Local."""
     found = find(current("team_n_pes"), team_handle(team, "team_n_pes"))
     return found.pick(found.n, Int32(-1))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._operations import OPERATIONS
 from ._access import access, address_of, load, store
 from ._arguments import (
     SIGNAL_OPS,
@@ -18,7 +19,7 @@ from ._arguments import (
 from ._frontend import cutlass, dsl
 from ._groups import Block, Functions, Thread, Warp, named
 from ._lent import copy_by
-from ._state import OPERATIONS, Job, check_argument, current, on
+from ._state import Job, check_argument, current, on
 
 __all__ = [
     "g",

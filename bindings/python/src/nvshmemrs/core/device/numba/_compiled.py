@@ -20,7 +20,7 @@ from numba.cuda.extending import intrinsic, overload, register_jitable
 
 from .._frontend import job_is_checked
 from .._symbol import SYMBOL
-from .._typed import Elements, Frontend, checks, functions, primitives, threads
+from .._typed import Elements, Frontend, arrays, checks, functions, primitives, threads
 from ..primitives import TABLE, Primitive
 
 _I64 = ir.IntType(64)
@@ -65,7 +65,7 @@ globals().update(_functions)
 
 
 def _capability() -> Any:
-    """The compute capability that is compiled for."""
+    """The compute capability of the code that is compiled."""
     return ConfigStack().top().compute_capability
 
 
@@ -95,71 +95,33 @@ _primitives = primitives(_frontend, _lower)
 globals().update(_primitives)
 
 
-# --- arrays ---------------------------------------------------------------------------------------
+# --- arrays and their elements --------------------------------------------------------------------
 
 
-@intrinsic
-def address(typingctx: Any, like: Any) -> Any:
-    def of_array(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        return builder.ptrtoint(array.data, _I64)
-
-    def of_pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ptrtoint(args[0], _I64)
-
-    if isinstance(like, types.CPointer):
-        return types.int64(like), of_pointer
-    if _at.absent(like):
-        return types.int64(like), _constant(0)
-    if isinstance(like, types.Array):
-        return types.int64(like), of_array
-    raise TypingError(f"an array is needed, not {like}")
+def _array(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.make_array(kind)(context, builder, value)
 
 
-@intrinsic
-def count(typingctx: Any, like: Any) -> Any:
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, args[0]).nitems
-
-    _at.element(like)
-    return types.int64(like), lower
+def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    like = signature.args[0]
+    is_pointer = isinstance(like, types.CPointer)
+    data = args[0] if is_pointer else _array(context, builder, like, args[0]).data
+    return builder.ptrtoint(data, _I64)
 
 
-@intrinsic
-def room(typingctx: Any, like: Any) -> Any:
-    """How many elements there are: 0 of None, and no limit of a pointer."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, args[0]).nitems
-
-    if _at.absent(like):
-        return types.int64(like), _constant(0)
-    _at.element(like)
-    pointer = isinstance(like, types.CPointer)
-    return types.int64(like), _constant(2**62) if pointer else lower
+def _count(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return _array(context, builder, signature.args[0], args[0]).nitems
 
 
-@intrinsic
-def contiguous_bytes(typingctx: Any, like: Any) -> Any:
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        return builder.mul(array.nitems, array.itemsize)
-
-    if not isinstance(like, types.Array):
-        raise TypingError(f"an array is needed, not {like}")
-    return types.int64(like), _constant(1) if like.layout == "A" else lower
+def _contiguous_bytes(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    array = _array(context, builder, signature.args[0], args[0])
+    return builder.mul(array.nitems, array.itemsize)
 
 
-@intrinsic
-def moved(typingctx: Any, like: Any, at: Any) -> Any:
-    """The array at another address."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        array.data = builder.inttoptr(args[1], array.data.type)
-        return array._getvalue()
-
-    return like(like, types.int64), lower
+def _moved(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    array = _array(context, builder, signature.args[0], args[0])
+    array.data = builder.inttoptr(args[1], array.data.type)
+    return array._getvalue()
 
 
 def _half(builder: Any, value: Any, to: str) -> Any:
@@ -169,53 +131,35 @@ def _half(builder: Any, value: Any, to: str) -> Any:
     return builder.call(asm, [value])
 
 
-@intrinsic
-def encode(typingctx: Any, like: Any, value: Any) -> Any:
-    """The bits of a number as an element of the array; of another array its first element."""
-    dtype = _at.element(like)
-    scalar = value.dtype if isinstance(value, (types.Array, types.IntEnumMember)) else value
-    if not isinstance(scalar, (types.Number, types.Boolean)) or isinstance(scalar, types.Complex):
-        raise TypingError(f"a number is needed, not {value}")
-    if not isinstance(dtype, (types.Integer, types.Float, types.Boolean, type(types.bfloat16))):
-        raise TypingError(f"elements of type {dtype} cannot be accessed at once")
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind, given = signature.args[1], args[1]
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, given)
-            kind = kind.dtype
-            given = context.unpack_value(builder, kind, array.data)
-        elif isinstance(kind, types.IntEnumMember):
-            kind = kind.dtype
-        kind = types.unliteral(kind)
-        if dtype in (types.float16, types.bfloat16):
-            if kind != dtype:
-                single = context.cast(builder, given, kind, types.float32)
-                given = _half(builder, single, "f16" if dtype == types.float16 else "bf16")
-            return builder.zext(given, _I64)
-        number = context.cast(builder, given, kind, dtype)
-        if isinstance(dtype, types.Float):
-            number = builder.bitcast(number, ir.IntType(dtype.bitwidth))
-        return number if number.type == _I64 else builder.zext(number, _I64)
-
-    return types.int64(like, value), lower
+def _encode(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    dtype, kind, given = _at.element(signature.args[0]), signature.args[1], args[1]
+    if isinstance(kind, types.Array):
+        array = _array(context, builder, kind, given)
+        kind = kind.dtype
+        given = context.unpack_value(builder, kind, array.data)
+    elif isinstance(kind, types.IntEnumMember):
+        kind = kind.dtype
+    kind = types.unliteral(kind)
+    if dtype in (types.float16, types.bfloat16):
+        if kind != dtype:
+            single = context.cast(builder, given, kind, types.float32)
+            given = _half(builder, single, "f16" if dtype == types.float16 else "bf16")
+        return builder.zext(given, _I64)
+    number = context.cast(builder, given, kind, dtype)
+    if isinstance(dtype, types.Float):
+        number = builder.bitcast(number, ir.IntType(dtype.bitwidth))
+    return number if number.type == _I64 else builder.zext(number, _I64)
 
 
-@intrinsic
-def decode(typingctx: Any, like: Any, bits: Any) -> Any:
-    """The number that the bits of an element are."""
-    dtype = _at.element(like)
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        if isinstance(dtype, types.Boolean):
-            return builder.trunc(args[1], ir.IntType(1))
-        width = _at.width(dtype) * 8
-        number = args[1] if width == 64 else builder.trunc(args[1], ir.IntType(width))
-        if isinstance(dtype, types.Float) and dtype != types.float16:
-            number = builder.bitcast(number, context.get_value_type(dtype))
-        return number
-
-    return dtype(like, types.int64), lower
+def _decode(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    dtype = signature.return_type
+    if isinstance(dtype, types.Boolean):
+        return builder.trunc(args[1], ir.IntType(1))
+    width = _at.width(dtype) * 8
+    number = args[1] if width == 64 else builder.trunc(args[1], ir.IntType(width))
+    if isinstance(dtype, types.Float) and dtype != types.float16:
+        number = builder.bitcast(number, context.get_value_type(dtype))
+    return number
 
 
 def tell_compiler() -> None:
@@ -223,23 +167,14 @@ def tell_compiler() -> None:
     cuda_target.typing_context.refresh()
 
 
-# --- lent shared memory ---------------------------------------------------------------------------
+# --- lent shared memory, numbers, state -----------------------------------------------------------
 
 
-shared_bytes = contiguous_bytes
+def _bulk_engines(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return ir.Constant(_I64, int(_capability() >= TABLE["bulk_load"].least))
 
 
-@intrinsic
-def bulk_engines(typingctx: Any) -> Any:
-    """Whether the GPU has engines for bulk copies: 1 or 0."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(_I64, int(_capability() >= TABLE["bulk_load"].least))
-
-    return types.int64(), lower
-
-
-def _lent(builder: Any) -> Any:
+def _word(builder: Any) -> Any:
     """The memory that a thread has lent: a variable of the function that is compiled, so that no other function
     knows it; 0 at first.
     """
@@ -250,87 +185,50 @@ def _lent(builder: Any) -> Any:
     return builder.function.nvshmemrs_lent
 
 
-@intrinsic
-def lend(typingctx: Any, word: Any) -> Any:
-    """Keeps the memory lent to the function that contains this call."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[0], _lent(builder))
-        return context.get_dummy_value()
-
-    return types.void(types.int64), lower
+def _lend(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    builder.store(args[0], _word(builder))
+    return context.get_dummy_value()
 
 
-@intrinsic
-def lent(typingctx: Any) -> Any:
-    """The word kept by `lend`; 0 if there is none."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_lent(builder))
-
-    return types.int64(), lower
+def _lent(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.load(_word(builder))
 
 
-# --- numbers, threads, state ----------------------------------------------------------------------
+def _integer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind = types.unliteral(getattr(signature.args[0], "dtype", signature.args[0]))
+    return context.cast(builder, args[0], kind, types.int64)
 
 
-@intrinsic
-def integer(typingctx: Any, value: Any) -> Any:
-    if not isinstance(value, (types.Integer, types.Boolean, types.IntEnumMember)):
-        raise TypingError(f"an integer is needed, not {value}")
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = types.unliteral(getattr(signature.args[0], "dtype", signature.args[0]))
-        return context.cast(builder, args[0], kind, types.int64)
-
-    return types.int64(value), lower
+def _whole(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return args[0]
 
 
-@intrinsic
-def unsigned(typingctx: Any, value: Any) -> Any:
-    return types.uint64(types.int64), lambda context, builder, signature, args: args[0]
+def _apart(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    builder.function.attributes.add("noinline")
+    return context.get_dummy_value()
 
 
-@intrinsic
-def signed(typingctx: Any, value: Any) -> Any:
-    kind = types.uint64 if value == types.uint64 else types.int64
-    return types.int64(kind), lambda context, builder, signature, args: args[0]
+def _state(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    # The driver finds no weak symbols by name, but common ones.
+    module = builder.module
+    found = module.globals.get(SYMBOL)
+    if found is None:
+        found = cast(Any, ir.GlobalVariable(module, ir.ArrayType(_I64, 8), SYMBOL, addrspace=1))
+        found.linkage = "common"
+        found.align = 64
+        found.initializer = ir.Constant(found.value_type, None)
+    loaded = builder.load(builder.gep(found, [ir.Constant(_I64, 0), args[0]]))
+    loaded.set_metadata("invariant.load", module.add_metadata([]))
+    return loaded
 
 
-@intrinsic
-def apart(typingctx: Any) -> Any:
-    """Prevents inlining of the calling function, so that it is compiled once."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), lower
+_codes = (_address, _count, _contiguous_bytes, _moved, _encode, _decode, _bulk_engines)
+_arrays = arrays(_frontend, (*_codes, _lend, _lent, _integer, _whole, _apart, _state))
+globals().update(_arrays)
+shared_bytes = _arrays["contiguous_bytes"]
 
 
-@intrinsic
-def state(typingctx: Any, word: Any) -> Any:
-    """A word of eight bytes of the state, which lies in memory of the kernel's module. The driver
-    finds no weak symbols by name, but common ones. It changes between launches only, so compilers
-    may load it once.
-    """
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        module = builder.module
-        found = module.globals.get(SYMBOL)
-        if found is None:
-            found = cast(Any, ir.GlobalVariable(module, ir.ArrayType(_I64, 8), SYMBOL, addrspace=1))
-            found.linkage = "common"
-            found.align = 64
-            found.initializer = ir.Constant(found.value_type, None)
-        loaded = builder.load(builder.gep(found, [ir.Constant(_I64, 0), args[0]]))
-        loaded.set_metadata("invariant.load", module.add_metadata([]))
-        return loaded
-
-    return types.int64(types.int64), lower
-
-
-_threads = threads(_frontend, integer)
+_threads = threads(_frontend, _arrays["integer"])
 globals().update(_threads)
 
 

@@ -28,9 +28,10 @@ from ..._operand import operand
 from ...nvshmem_types import NotSupportedError, NvshmemError, NvshmemInvalid
 from .. import fitting
 from .. import state as _state_of_job
-from .._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
+from .._dtypes import CHECKS, INTEGERS, KINDS
 from .._findings import sentence
 from .._members import Members
+from .._operations import NAMES
 from ..primitives import TABLE, Primitive
 
 # The simulator's main thread looks for the end of a block all the time, so others must get turns.
@@ -305,8 +306,10 @@ def check_pair(dst: Any, src: Any) -> None:
         )
 
 
-def check_signal(like: Any) -> None:
-    _expect(like, ("uint64", "int64"), "a signal")
+globals().update(
+    (name, functools.partial(_expect, known=known, what=what))
+    for name, (known, what) in CHECKS.items()
+)
 
 
 def check_word(like: Any) -> None:
@@ -315,26 +318,10 @@ def check_word(like: Any) -> None:
         raise NvshmemInvalid(f"elements of {name} are too long to be accessed at once")
 
 
-def check_atomic(like: Any) -> None:
-    _expect(like, (*BITWISE, *FLOATING), "an atomic operation")
-
-
-def check_bitwise(like: Any) -> None:
-    _expect(like, BITWISE, "this atomic operation")
-
-
-def check_wait(like: Any) -> None:
-    _expect(like, WAITED, "a wait or a test")
-
-
 def check_values(ivars: Any, values: Any) -> None:
     if _element(ivars).dtype != _element(values).dtype:
         name, wanted = _array(values).dtype.name, _array(ivars).dtype.name
         raise NvshmemInvalid(f"values has elements of {name}, and not of {wanted}")
-
-
-def check_indices(like: Any) -> None:
-    _expect(like, INTEGERS, "an array of indices")
 
 
 def flag_bytes(like: Any) -> int:
@@ -466,10 +453,7 @@ def state(word: int) -> int:
 
 
 def refuse(kind: int, operation: int, pe: int, at: int, nbytes: int) -> None:
-    from . import _state
-
-    names = {n: name.lower() for name, n in vars(_state).items() if name.isupper()}
-    name = names.get(operation, str(operation))
+    name = NAMES.get(operation, str(operation))
     raise NvshmemInvalid(sentence(kind, name, pe, state(1) >> 32, at, nbytes))
 
 
@@ -499,7 +483,7 @@ def vote_block(vote: bool) -> bool:
 
 
 class _Group:
-    """Where the threads of a warp or a warpgroup meet, and whether one of them has said yes."""
+    """A barrier of the threads of a warp or a warpgroup, with a vote: whether any thread gave true."""
 
     def __init__(self, threads: int) -> None:
         self._changed = threading.Condition()

@@ -24,7 +24,7 @@ from numba_cuda_mlir.numba_cuda.core.errors import TypingError
 
 from .._constants import *  # noqa: F403
 from .._symbol import SYMBOL
-from .._typed import Elements, Frontend, checks, functions, primitives, threads
+from .._typed import Elements, Frontend, arrays, checks, functions, primitives, threads
 from ..primitives import TABLE, Primitive
 
 _REGISTERS = {
@@ -38,7 +38,7 @@ _REGISTERS = {
 
 
 def _given(builder: Any, var: Any, kind: Any) -> Any:
-    """The value of an argument, as one of a type of Numba's."""
+    """The value of an argument, converted to a type of Numba's."""
     return builder.lower_cast(builder.get_numba_type(var), kind, builder.load_var(var))
 
 
@@ -60,7 +60,7 @@ def _nothing(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
 
 
 def _whole(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-    """The same bits, as a signed or an unsigned integer: both are i64."""
+    """The same bits as an integer of the other signedness: both are i64."""
     builder.store_var(target, _given(builder, args[0], types.int64))
 
 
@@ -90,7 +90,7 @@ globals().update(functions(_frontend))
 
 
 def _capability(builder: Any) -> Any:
-    """The compute capability that is compiled for."""
+    """The compute capability of the code that is compiled."""
     return builder.metadata["gpu_target"]["cc"]
 
 
@@ -141,65 +141,34 @@ def _size(builder: Any, var: Any) -> Any:
     return n
 
 
-@intrinsic
-def address(typingctx: Any, like: Any) -> Any:
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        builder.store_var(target, llvm.ptrtoint(T.i64(), _pointer(builder, args[0])))
-
-    if _at.absent(like):
-        return types.int64(like), _constant(0)
-    if isinstance(like, (types.Array, types.CPointer)):
-        return types.int64(like), lower
-    raise TypingError(f"an array is needed, not {like}")
+def _address(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    builder.store_var(target, llvm.ptrtoint(T.i64(), _pointer(builder, args[0])))
 
 
-def _sizes(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+def _count(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
     builder.store_var(target, _size(builder, args[0]))
 
 
-@intrinsic
-def count(typingctx: Any, like: Any) -> Any:
-    _at.element(like)
-    return types.int64(like), _sizes
+def _bytes(builder: Any, var: Any) -> Any:
+    """The bytes of an array."""
+    width = _at.width(builder.get_numba_type(var).dtype)
+    return arith.muli(_size(builder, var), arith.constant(T.i64(), width))
 
 
-@intrinsic
-def room(typingctx: Any, like: Any) -> Any:
-    """How many elements there are: 0 of None, and no limit of a pointer."""
-    if _at.absent(like):
-        return types.int64(like), _constant(0)
-    _at.element(like)
-    pointer = isinstance(like, types.CPointer)
-    return types.int64(like), _constant(2**62) if pointer else _sizes
+def _contiguous_bytes(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    builder.store_var(target, _bytes(builder, args[0]))
 
 
-@intrinsic
-def contiguous_bytes(typingctx: Any, like: Any) -> Any:
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        element = arith.constant(T.i64(), _at.width(like.dtype))
-        builder.store_var(target, arith.muli(_size(builder, args[0]), element))
-
-    if not isinstance(like, types.Array):
-        raise TypingError(f"an array is needed, not {like}")
-    return types.int64(like), _constant(1) if like.layout == "A" else lower
-
-
-@intrinsic
-def moved(typingctx: Any, like: Any, at: Any) -> Any:
-    """The array at another address."""
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        value = builder.load_var(args[0])
-        kind = ir.MemRefType(value.type)
-        parts = builtin.unrealized_conversion_cast([memref_descriptor_type(kind.rank)], [value])
-        to = llvm.inttoptr(llvm.PointerType.get(), _given(builder, args[1], types.int64))
-        zero = arith.constant(T.i64(), 0)
-        for place, part in enumerate((to, to, zero)):
-            position = ir.DenseI64ArrayAttr.get([place])
-            parts = llvm.insertvalue(container=parts, value=part, position=position)
-        builder.store_var(target, builtin.unrealized_conversion_cast([kind], [parts]))
-
-    return like(like, types.int64), lower
+def _moved(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    value = builder.load_var(args[0])
+    kind = ir.MemRefType(value.type)
+    parts = builtin.unrealized_conversion_cast([memref_descriptor_type(kind.rank)], [value])
+    to = llvm.inttoptr(llvm.PointerType.get(), _given(builder, args[1], types.int64))
+    zero = arith.constant(T.i64(), 0)
+    for place, part in enumerate((to, to, zero)):
+        position = ir.DenseI64ArrayAttr.get([place])
+        parts = llvm.insertvalue(container=parts, value=part, position=position)
+    builder.store_var(target, builtin.unrealized_conversion_cast([kind], [parts]))
 
 
 def _half(value: Any, to: str) -> Any:
@@ -209,62 +178,43 @@ def _half(value: Any, to: str) -> Any:
 
 
 def _bits(value: Any) -> Any:
-    """A number's bits in 64."""
+    """A number's bits, widened to 64."""
     kind = value.type
     if isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)):
         value = arith.bitcast(ir.IntegerType.get_signless(kind.width), value)
     return _resized(value, T.i64())
 
 
-@intrinsic
-def encode(typingctx: Any, like: Any, value: Any) -> Any:
-    """The bits of a number as an element of the array; of another array its first element."""
-    dtype = _at.element(like)
-    scalar = value.dtype if isinstance(value, (types.Array, types.IntEnumMember)) else value
-    if not isinstance(scalar, (types.Number, types.Boolean, type(types.bfloat16))) or isinstance(
-        scalar, types.Complex
-    ):
-        raise TypingError(f"a number is needed, not {value}")
-    if not isinstance(dtype, (types.Integer, types.Float, types.Boolean, type(types.bfloat16))):
-        raise TypingError(f"elements of type {dtype} cannot be accessed at once")
-    halves = {types.float16: "f16", types.bfloat16: "bf16"}
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        kind = builder.get_numba_type(args[1])
-        if isinstance(kind, types.Array):
+def _encode(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    dtype, kind = (builder.get_numba_type(var) for var in args)
+    dtype = _at.element(dtype)
+    if isinstance(kind, types.Array):
+        kind = kind.dtype
+        stored = llvm.load(builder.get_storage_type(kind), _pointer(builder, args[1]))
+        given = builder.from_storage(kind, stored)
+    else:
+        given = builder.load_var(args[1])
+        if isinstance(kind, types.IntEnumMember):
             kind = kind.dtype
-            stored = llvm.load(builder.get_storage_type(kind), _pointer(builder, args[1]))
-            given = builder.from_storage(kind, stored)
-        else:
-            given = builder.load_var(args[1])
-            if isinstance(kind, types.IntEnumMember):
-                kind = kind.dtype
-        kind = types.unliteral(kind)
-        if dtype in halves and kind != dtype:
-            single = builder.lower_cast(kind, types.float32, given)
-            builder.store_var(target, _resized(_half(single, halves[dtype]), T.i64()))
-        else:
-            number = given if kind == dtype else builder.lower_cast(kind, dtype, given)
-            builder.store_var(target, _bits(number))
-
-    return types.int64(like, value), lower
+    kind = types.unliteral(kind)
+    halves = {types.float16: "f16", types.bfloat16: "bf16"}
+    if dtype in halves and kind != dtype:
+        single = builder.lower_cast(kind, types.float32, given)
+        builder.store_var(target, _resized(_half(single, halves[dtype]), T.i64()))
+    else:
+        number = given if kind == dtype else builder.lower_cast(kind, dtype, given)
+        builder.store_var(target, _bits(number))
 
 
-@intrinsic
-def decode(typingctx: Any, like: Any, bits: Any) -> Any:
-    """The number that the bits of an element are."""
-    dtype = _at.element(like)
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        kind = builder.get_mlir_type(dtype)
-        value = _given(builder, args[1], types.int64)
-        if isinstance(dtype, types.Boolean):
-            value = arith.trunci(T.i1(), value)
-        else:
-            value = _resized(value, ir.IntegerType.get_signless(_at.width(dtype) * 8))
-        builder.store_var(target, value if value.type == kind else arith.bitcast(kind, value))
-
-    return dtype(like, types.int64), lower
+def _decode(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    dtype = _at.element(builder.get_numba_type(args[0]))
+    kind = builder.get_mlir_type(dtype)
+    value = _given(builder, args[1], types.int64)
+    if isinstance(dtype, types.Boolean):
+        value = arith.trunci(T.i1(), value)
+    else:
+        value = _resized(value, ir.IntegerType.get_signless(_at.width(dtype) * 8))
+    builder.store_var(target, value if value.type == kind else arith.bitcast(kind, value))
 
 
 def tell_compiler() -> None:
@@ -272,7 +222,7 @@ def tell_compiler() -> None:
     mlir_target.typing_context.refresh()
 
 
-# --- lent shared memory ---------------------------------------------------------------------------
+# --- lent shared memory, numbers, state -----------------------------------------------------------
 
 
 @intrinsic
@@ -282,8 +232,7 @@ def shared_bytes(typingctx: Any, like: Any) -> Any:
     """
 
     def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        size = _size(builder, args[0])
-        nbytes = arith.muli(size, arith.constant(T.i64(), _at.width(like.dtype)))
+        size, nbytes = _size(builder, args[0]), _bytes(builder, args[0])
         ptx = "mov.u32 $0, %dynamic_smem_size;"
         whole = _resized(llvm.inline_asm(T.i32(), [], ptx, "=r", has_side_effects=False), T.i64())
         empty = arith.cmpi(arith.CmpIPredicate.eq, size, arith.constant(T.i64(), 0))
@@ -294,18 +243,12 @@ def shared_bytes(typingctx: Any, like: Any) -> Any:
     return types.int64(like), lower
 
 
-@intrinsic
-def bulk_engines(typingctx: Any) -> Any:
-    """Whether the GPU has engines for bulk copies: 1 or 0."""
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        there = _capability(builder) >= TABLE["bulk_load"].least
-        builder.store_var(target, arith.constant(T.i64(), int(there)))
-
-    return types.int64(), lower
+def _bulk_engines(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    there = _capability(builder) >= TABLE["bulk_load"].least
+    builder.store_var(target, arith.constant(T.i64(), int(there)))
 
 
-def _lent(builder: Any) -> Any:
+def _word(builder: Any) -> Any:
     """The memory that a thread has lent: a variable of the function that is compiled, so that no other function
     knows it; 0 at first.
     """
@@ -316,89 +259,45 @@ def _lent(builder: Any) -> Any:
     return builder.nvshmemrs_lent
 
 
-@intrinsic
-def lend(typingctx: Any, word: Any) -> Any:
-    """Keeps the memory lent to the function that contains this call."""
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        llvm.store(_given(builder, args[0], types.int64), _lent(builder))
-        builder.store_var(target, None)
-
-    return types.void(types.int64), lower
+def _lend(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    llvm.store(_given(builder, args[0], types.int64), _word(builder))
+    builder.store_var(target, None)
 
 
-@intrinsic
-def lent(typingctx: Any) -> Any:
-    """The word kept by `lend`; 0 if there is none."""
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        builder.store_var(target, llvm.load(T.i64(), _lent(builder)))
-
-    return types.int64(), lower
+def _lent(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    builder.store_var(target, llvm.load(T.i64(), _word(builder)))
 
 
-# --- numbers, state -------------------------------------------------------------------------------
+def _integer(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    kind = builder.get_numba_type(args[0])
+    kind = types.unliteral(kind.dtype if isinstance(kind, types.IntEnumMember) else kind)
+    builder.store_var(target, builder.lower_cast(kind, types.int64, builder.load_var(args[0])))
 
 
-@intrinsic
-def integer(typingctx: Any, value: Any) -> Any:
-    if not isinstance(value, (types.Integer, types.Boolean, types.IntEnumMember)):
-        raise TypingError(f"an integer is needed, not {value}")
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        kind = builder.get_numba_type(args[0])
-        kind = types.unliteral(kind.dtype if isinstance(kind, types.IntEnumMember) else kind)
-        builder.store_var(target, builder.lower_cast(kind, types.int64, builder.load_var(args[0])))
-
-    return types.int64(value), lower
+def _apart(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    builder.mlir_funcOp.attributes["no_inline"] = ir.UnitAttr.get()
+    builder.store_var(target, None)
 
 
-@intrinsic
-def unsigned(typingctx: Any, value: Any) -> Any:
-    return types.uint64(types.int64), _whole
+def _state(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    block = builder.mlir_gpu_module.bodyRegion.blocks[0]
+    if not any(isinstance(op, llvm.GlobalOp) and op.sym_name.value == SYMBOL for op in block):
+        with ir.InsertionPoint.at_block_begin(block):
+            llvm.GlobalOp(
+                ir.Type.parse("!llvm.array<8 x i64>"),
+                SYMBOL,
+                ir.Attribute.parse("#llvm.linkage<common>"),
+                value=ir.Attribute.parse("dense<0> : tensor<8xi64>"),
+                addr_space=1,
+                alignment=64,
+            )
+    place = llvm.mlir_addressof(llvm.PointerType.get(1), SYMBOL)
+    offset = arith.muli(_given(builder, args[0], types.int64), arith.constant(T.i64(), 8))
+    at = llvm.getelementptr(place.type, place, [offset], [-(2**31)], T.i8(), None)
+    builder.store_var(target, llvm.load(T.i64(), at, invariant=True))
 
 
-@intrinsic
-def signed(typingctx: Any, value: Any) -> Any:
-    kind = types.uint64 if value == types.uint64 else types.int64
-    return types.int64(kind), _whole
-
-
-@intrinsic
-def apart(typingctx: Any) -> Any:
-    """Prevents inlining of the calling function, so that it is compiled once."""
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        builder.mlir_funcOp.attributes["no_inline"] = ir.UnitAttr.get()
-        builder.store_var(target, None)
-
-    return types.void(), lower
-
-
-@intrinsic
-def state(typingctx: Any, word: Any) -> Any:
-    """A word of eight bytes of the state, which lies in memory of the kernel's module. It changes
-    between launches only, so compilers may load it once.
-    """
-
-    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
-        block = builder.mlir_gpu_module.bodyRegion.blocks[0]
-        if not any(isinstance(op, llvm.GlobalOp) and op.sym_name.value == SYMBOL for op in block):
-            with ir.InsertionPoint.at_block_begin(block):
-                llvm.GlobalOp(
-                    ir.Type.parse("!llvm.array<8 x i64>"),
-                    SYMBOL,
-                    ir.Attribute.parse("#llvm.linkage<common>"),
-                    value=ir.Attribute.parse("dense<0> : tensor<8xi64>"),
-                    addr_space=1,
-                    alignment=64,
-                )
-        place = llvm.mlir_addressof(llvm.PointerType.get(1), SYMBOL)
-        offset = arith.muli(_given(builder, args[0], types.int64), arith.constant(T.i64(), 8))
-        at = llvm.getelementptr(place.type, place, [offset], [-(2**31)], T.i8(), None)
-        builder.store_var(target, llvm.load(T.i64(), at, invariant=True))
-
-    return types.int64(types.int64), lower
-
-
-globals().update(threads(_frontend, integer))
+_codes = (_address, _count, _contiguous_bytes, _moved, _encode, _decode, _bulk_engines)
+_arrays = arrays(_frontend, (*_codes, _lend, _lent, _integer, _whole, _apart, _state))
+globals().update(_arrays)
+globals().update(threads(_frontend, _arrays["integer"]))

@@ -8,6 +8,7 @@ import triton
 import triton.language as tl
 from triton.language.core import _aggregate
 
+from .._operations import NAMES, OPERATIONS
 from ._arguments import expect_number
 from ._settings import INTERPRETED, WATCHED, give_up
 
@@ -25,31 +26,14 @@ __all__ = [
 # Polls between two looks at the abort word, which lies behind PCIe; the interpreter polls slowly.
 POLLS = tl.constexpr(64 if INTERPRETED.value else 1024)
 
-# Operations as core/crates/vocabulary/src/operation.rs numbers them, for reports of wrong arguments.
-OP_BARRIER = tl.constexpr(5)
-OP_BROADCAST = tl.constexpr(7)
-OP_REDUCE = tl.constexpr(8)
-OP_SIGNAL_WAIT = tl.constexpr(9)
-OP_FCOLLECT = tl.constexpr(11)
-OP_ALLTOALL = tl.constexpr(13)
-OP_REDUCESCATTER = tl.constexpr(15)
-OP_WAIT_UNTIL = tl.constexpr(40)
-OP_PUT = tl.constexpr(50)
-OP_GET = tl.constexpr(51)
-OP_PUT_SIGNAL = tl.constexpr(52)
-OP_SIGNAL_OP = tl.constexpr(53)
-OP_SIGNAL_FETCH = tl.constexpr(66)
-OP_ATOMIC = tl.constexpr(77)
-OP_TEST = tl.constexpr(92)
-OP_TEST_ALL = tl.constexpr(93)
-OP_TEST_ANY = tl.constexpr(94)
-# The same for errors in the interpreter.
-_NAMES = {value.value: name[3:].lower() for name, value in list(globals().items()) if name.startswith("OP_")}
+# Operations, for reports of wrong arguments: OP_PUT and so on. One number stands for all atomic operations.
+OP_ATOMIC = tl.constexpr(OPERATIONS["atomic_fetch_add"])
+globals().update({f"OP_{name.upper()}": tl.constexpr(number) for name, number in OPERATIONS.items()})
 
 
 def refuse(ctx, kind, operation, pe, address, size):
     """Raises the error of a call, in the interpreter."""
-    give_up(_NAMES, kind, operation, pe, ctx.n_pes, address, size)
+    give_up(NAMES, kind, operation, pe, ctx.n_pes, address, size)
 
 
 refuse.__triton_builtin__ = True
@@ -119,7 +103,7 @@ def n_pes(ctx):
 
 @triton.jit
 def aborted(ctx):
-    """Whether the job is broken, because a PE died, say. Waits then end."""
+    """Whether the job is broken, for example because a PE died. Waits then end."""
     return tl.load(ctx.abort.to(tl.pointer_type(tl.uint32)), volatile=True) != 0
 
 
@@ -143,7 +127,7 @@ def stop(ctx, kind, operation, pe, address, size):
     if INTERPRETED:
         refuse(ctx, kind, operation, pe, address, size)
     else:
-        # The reports of all threads of the program are written by then.
+        # By now all threads of the program have written their reports.
         tl.debug_barrier()
         zero = tl.program_id(0)
         tl.inline_asm_elementwise("{ trap; mov.b32 $0, $1; }", "=r,r", [zero], dtype=tl.int32, is_pure=False, pack=1)
@@ -315,7 +299,7 @@ def team_n_pes(ctx, team):
 
 @triton.jit
 def team_pe(ctx, team, member):
-    """The PE that is a member of the team, by its number there; -1 if there is none."""
+    """The PE of a member of the team, by its number in the team; -1 if there is none."""
     t = find_team(ctx, team)
     number = tl.full((), 0, tl.int32) + member
     inside = (number >= 0) & (number < t.n)

@@ -1,3 +1,0 @@
-from typing import Any
-
-def tqdm(*arguments: Any, **named: Any) -> Any: ...
