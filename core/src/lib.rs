@@ -106,6 +106,8 @@ pub use debug::{Level as DebugLevel, abort, write_stderr};
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
 pub use heap::{HeapStats, Request};
+#[doc(hidden)]
+pub use job::calls::CallsInFlight;
 pub use job::exit_registry::{End, ExitRegistry, Progress};
 pub use job::fork::generation as fork_generation;
 pub use job::interrupt::{InterruptHook, in_interrupt_hook};

@@ -4,6 +4,7 @@ mod matrix;
 mod stops;
 
 use nvshmemrs_tests::{Leftovers, Output, job};
+use std::path::Path;
 use std::time::Duration;
 
 const TIMEOUT: i32 = 16;
@@ -80,8 +81,18 @@ fn a_forked_child_is_no_pe() {
 /// Runs a scenario of `programs/waits.c`.
 #[track_caller]
 fn waits(scenario: &str, n_pes: u32, timeout: Option<&str>) -> Vec<Output> {
+    waits_with(scenario, n_pes, timeout, None)
+}
+
+/// The same for a scenario that takes a file.
+fn waits_with(
+    scenario: &str,
+    n_pes: u32,
+    timeout: Option<&str>,
+    file: Option<&Path>,
+) -> Vec<Output> {
     let job = job::start(compiled!("waits.c"), n_pes, |_, command| {
-        command.arg(scenario);
+        command.arg(scenario).args(file);
         command.envs(timeout.map(|seconds| ("NVSHMEMRS_TIMEOUT", seconds)));
     });
     let outputs = job::finish(job);
@@ -140,7 +151,8 @@ fn a_deadline_ends_signal_wait_and_spares_the_job() {
 
 #[test]
 fn a_deadline_ends_finalize() {
-    let outputs = waits("late_finalize", 3, Some("0.5"));
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let outputs = waits_with("late_finalize", 3, Some("0.5"), Some(file.path()));
     for output in &outputs[..2] {
         let finalize = came(output, "finalize: ");
         assert_eq!(finalize.status, TIMEOUT, "{finalize:?}");

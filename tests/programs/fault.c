@@ -52,9 +52,9 @@ static void die(void)
     else if (strcmp(how, "exit3") == 0)
         exit(3);
     else if (strcmp(how, "stop") == 0)
-        kill(getpid(), SIGSTOP);
-    /* Other threads stop at once, this one in here; then it was continued. */
-    usleep(200000);
+        /* To this thread: it would go on for as long as another one that has the signal waits for a core. */
+        raise(SIGSTOP);
+    /* It was continued. */
     _exit(77);
 }
 
@@ -323,9 +323,14 @@ static void survive(const char *operation, int again)
     int32_t status = operate(operation, again), stopped = strcmp(how, "stop") == 0;
     int32_t expected = stopped ? NVSHMEMRS_ERROR_PE_STOPPED : NVSHMEMRS_ERROR_PE_DIED;
     say(status, now_ns());
-    /* The queued operation ends with the same error, but not at the same moment. */
-    if (stopped && strcmp(operation, "finalize") != 0 && nvshmemrs_stream_synchronize(stream) == NVSHMEMRS_ERROR_PANIC)
-        exit(97);
+    if (strcmp(operation, "finalize") != 0) {
+        /* The queued operation ends with the same error, but not at the same moment, and its team is busy until then. */
+        int32_t done = 0;
+        for (; !done; usleep(1000))
+            CHECK(nvshmemrs_stream_query(stream, &done));
+        if (nvshmemrs_stream_synchronize(stream) == NVSHMEMRS_ERROR_PANIC)
+            exit(97);
+    }
     if (strcmp(operation, "finalize") == 0) {
         int32_t pe;
         if (nvshmemrs_my_pe(runtime, &pe) != NVSHMEMRS_ERROR_NOT_INITIALIZED)
@@ -335,8 +340,11 @@ static void survive(const char *operation, int again)
     }
     if (nvshmemrs_runtime_check(runtime) != (stopped ? NVSHMEMRS_SUCCESS : NVSHMEMRS_ERROR_PE_DIED))
         exit(95);
-    if (nvshmemrs_barrier(runtime, ON_WORLD) != expected)
+    const int32_t next = nvshmemrs_barrier(runtime, ON_WORLD);
+    if (next != expected) {
+        fprintf(stderr, "the next barrier: status %d: %s\n", (int)next, nvshmemrs_last_error());
         exit(94);
+    }
     /* The survivors can still reach each other, and finalize returns. */
     CHECK(nvshmemrs_put(runtime, source, &(double){1}, sizeof *source, 0));
     if (nvshmemrs_finalize(runtime) != expected)

@@ -2,8 +2,10 @@
 
 #include "check.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -67,12 +69,19 @@ static void no_signal(void)
     REPORT("finalize", nvshmemrs_finalize(runtime));
 }
 
-/* NVSHMEMRS_TIMEOUT is set, and the last PE leaves the others alone in finalize. */
+/* NVSHMEMRS_TIMEOUT is set, and the last PE leaves the others alone in finalize: until each of them has written a byte to the file. */
 static void late_finalize(void)
 {
-    if (me == n_pes - 1)
-        usleep(1500000);
+    struct stat bytes = {0};
+    while (me == n_pes - 1 && bytes.st_size < n_pes - 1) {
+        usleep(1000);
+        if (stat(file, &bytes) != 0)
+            exit(97);
+    }
     REPORT("finalize", nvshmemrs_finalize(runtime));
+    const int fd = open(file, O_WRONLY | O_APPEND);
+    if (write(fd, "", 1) != 1)
+        exit(97);
 }
 
 static void on_alarm(int number)
@@ -100,15 +109,18 @@ static void interrupted(void)
     REPORT("finalize", nvshmemrs_finalize(runtime));
 }
 
-/* PE 0 interrupts its barrier; the others must not wait for it. */
+/* PE 0 interrupts its barrier, and the last PE comes to it afterwards; the others must not wait for PE 0. */
 static void interrupted_barrier(void)
 {
+    uint64_t old;
     if (me == 0)
         alarm_soon();
     else if (me == n_pes - 1)
-        usleep(600000);
+        others_are_done();
     REPORT("barrier", nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
     CHECK(nvshmemrs_interrupt_clear(runtime));
+    if (me == 0)
+        CHECK(nvshmemrs_atomic_fetch_add64(runtime, count, (uint64_t)n_pes - 1, 0, &old));
     REPORT("finalize", nvshmemrs_finalize(runtime));
 }
 

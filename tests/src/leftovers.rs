@@ -52,7 +52,7 @@ impl Leftovers {
         }
     }
 
-    /// Panics if there are new resources: a file; a process of the jobs started since, with the resources that it holds; a socket that
+    /// Panics if there are new resources: a file, unless another test's program may have it; a process of the jobs started since, with the resources that it holds; a socket that
     /// no process holds.
     #[track_caller]
     pub fn assert_none_new(&self) {
@@ -70,11 +70,16 @@ impl Leftovers {
 
     fn fresh(&self, words: &[String]) -> Vec<String> {
         let files = files();
-        let mut fresh: Vec<String> = files
-            .difference(&self.files)
+        let all = processes();
+        let of_others = |file: &&PathBuf| {
+            let mut others = all.iter().filter(|process| !process.is_marked(words));
+            others.any(|process| process.makes(file))
+        };
+        let new_files = files.difference(&self.files);
+        let mut fresh: Vec<String> = new_files
+            .filter(|file| !of_others(file))
             .map(|file| format!("file {}", file.display()))
             .collect();
-        let all = processes();
         fresh.extend(
             all.iter()
                 .filter(|process| process.is_marked(words))
@@ -147,6 +152,13 @@ impl Process {
         let environment = read(&self.folder.join("environ"));
         let mut variables = environment.split('\0');
         variables.any(|variable| words.iter().any(|word| word == variable))
+    }
+
+    /// Whether it runs a program of ours that may have made a file: the file's name begins with the program's.
+    fn makes(&self, file: &Path) -> bool {
+        let program = read(&self.folder.join("comm"));
+        let file = file.file_name().map(|name| name.to_string_lossy());
+        program.starts_with(OURS) && file.is_some_and(|name| name.starts_with(program.trim()))
     }
 
     fn holds(&self, link: &str) -> bool {
@@ -232,6 +244,24 @@ mod tests {
     fn left(before: Leftovers) -> String {
         let words = STARTED.with_borrow(|words| words[before.started..].to_vec());
         before.fresh(&words).join("\n")
+    }
+
+    #[test]
+    fn a_file_is_left_once_no_program_of_its_name_runs() {
+        let _alone = alone();
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let program = folder.path().join("nvshmemrs-other");
+        std::os::unix::fs::symlink("/bin/sleep", &program).expect("a link");
+        let before = Leftovers::now();
+        let other = thread::spawn(move || spawn(Command::new(program).arg("30")));
+        let other = other.join().expect("a test's process");
+        let file = tempfile::Builder::new()
+            .prefix("nvshmemrs-other-")
+            .tempfile_in("/tmp")
+            .expect("a file");
+        assert_eq!(left(before.clone()), "");
+        drop(other);
+        assert_eq!(left(before), format!("file {}", file.path().display()));
     }
 
     #[test]

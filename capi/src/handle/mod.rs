@@ -22,7 +22,8 @@ pub(crate) use values::*;
 use crate::generated::exports::exports;
 use crate::guard::lock;
 use nvshmem_core::{
-    CodeAddress, CudaStreamRef, Error, Event, Mapping, Result, Runtime, Stream, local,
+    CallsInFlight, CodeAddress, CudaStreamRef, Error, Event, Mapping, Result, Runtime, Stream,
+    local,
 };
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -396,15 +397,18 @@ pub(crate) fn event(argument: &'static str, handle: u64) -> Result<Event> {
     }
 }
 
+/// Calls of [`interrupt`] in flight: a signal handler of another thread may interrupt a runtime while it is removed.
+static INTERRUPTS: CallsInFlight = CallsInFlight::new();
+
 /// Ends the waits of a runtime; returns whether the handle names one. It allocates nothing, so a signal handler may call it.
 pub(crate) fn interrupt(handle: u64) -> bool {
-    match find_runtime(handle) {
+    INTERRUPTS.during(|| match find_runtime(handle) {
         Some(runtime) if runtime.check_live().is_ok() => {
             runtime.interrupt();
             true
         }
         _ => false,
-    }
+    })
 }
 
 /// The local job that a handle names.

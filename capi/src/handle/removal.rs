@@ -1,8 +1,8 @@
 //! The removal of objects from the table: runtimes when their PE finalizes or leaves, other objects when they are freed.
 
 use super::{
-    CONTEXT, EVENT, FREE, JOB, KIND_SHIFT, MAPPING, Object, RUNTIME, STREAM, Slot, TABLE, changes,
-    ended, exchange, find, find_runtime, not_found, with_runtime,
+    CONTEXT, EVENT, FREE, INTERRUPTS, JOB, KIND_SHIFT, MAPPING, Object, RUNTIME, STREAM, Slot,
+    TABLE, changes, ended, exchange, find, find_runtime, not_found, with_runtime,
 };
 use crate::guard::lock;
 use nvshmem_core::{Error, Result, Runtime, Stream};
@@ -55,9 +55,11 @@ pub(crate) fn end_runtime<T>(handle: u64, end: impl FnOnce(&Runtime) -> T) -> Re
         slot.ending.store(false, Relaxed);
         take_runtime(slot)
     };
-    // Another thread may still be returning from a wait.
+    // Another thread may still be returning from a wait, or interrupt the runtime in a signal handler.
     match &*taken {
-        Object::Runtime(runtime) if runtime.is_interrupted() => lock(&LEFT).push(taken),
+        Object::Runtime(runtime) if runtime.is_interrupted() || !INTERRUPTS.are_none() => {
+            lock(&LEFT).push(taken);
+        }
         _ => drop(taken),
     }
     result.map(Some)
@@ -95,8 +97,12 @@ pub(crate) fn leave(handle: u64) -> Result<()> {
     Ok(())
 }
 
-/// Drops the runtimes that were left: by the header, their threads have returned from their calls.
+/// Drops the runtimes that were left: by the header, their threads have returned from their calls. Those of signal handlers may be in flight;
+/// then a later runtime drops them.
 pub(crate) fn forget_left() {
+    if !INTERRUPTS.are_none() {
+        return;
+    }
     let gone = std::mem::take(&mut *lock(&LEFT));
     // Dropped without the lock.
     drop(gone);

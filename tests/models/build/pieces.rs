@@ -154,6 +154,21 @@ pub(crate) const PIECES: &[Piece] = &[
         ],
     },
     Piece {
+        name: "calls",
+        file: "crates/job/src/calls.rs",
+        items: &["struct CallsInFlight", "CallsInFlight::during", "CallsInFlight::are_none"],
+        mutants: &[
+            mutant("CallsInFlight::during", "fence(SeqCst);", "if !weak(\"calls: no fence of the call\") { fence(SeqCst); }"),
+            mutant("CallsInFlight::during", "self.0.fetch_sub(1, Release)", "self.0.fetch_sub(1, ordering(\"calls: relaxed end\", Relaxed, Release))"),
+            mutant("CallsInFlight::are_none", "fence(SeqCst);", "if !weak(\"calls: no fence of the end\") { fence(SeqCst); }"),
+            mutant(
+                "CallsInFlight::are_none",
+                "self.0.load(Acquire) == 0",
+                "weak(\"calls: no look\") || self.0.load(Acquire) == 0",
+            ),
+        ],
+    },
+    Piece {
         name: "lookup",
         file: "src/heap/lookup.rs",
         items: &["struct Line", "Line::contains", "Line::set"],

@@ -40,6 +40,7 @@ include!(concat!(env!("OUT_DIR"), "/operation.rs"));
 include!(concat!(env!("OUT_DIR"), "/published.rs"));
 include!(concat!(env!("OUT_DIR"), "/bell.rs"));
 include!(concat!(env!("OUT_DIR"), "/wait.rs"));
+include!(concat!(env!("OUT_DIR"), "/calls.rs"));
 include!(concat!(env!("OUT_DIR"), "/lookup.rs"));
 include!(concat!(env!("OUT_DIR"), "/alloc.rs"));
 include!(concat!(env!("OUT_DIR"), "/meeting.rs"));

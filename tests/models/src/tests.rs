@@ -70,6 +70,29 @@ mod lookup {
     }
 }
 
+mod calls {
+    use super::*;
+    use loomed::scenarios::calls::no_call_uses_a_freed_object as model;
+
+    #[test]
+    fn no_call_uses_a_freed_object() {
+        loom(None, || model(1));
+        loom(Some(2), || model(2));
+    }
+
+    #[test]
+    fn the_model_can_fail() {
+        for place in [
+            "calls: no fence of the call",
+            "calls: no fence of the end",
+            "calls: relaxed end",
+            "calls: no look",
+        ] {
+            must_fail(place, &["used after its end"], || loom(None, || model(1)));
+        }
+    }
+}
+
 mod board {
     use super::*;
     use loomed::scenarios::board::a_report_is_never_a_mixture as model;

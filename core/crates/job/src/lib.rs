@@ -34,6 +34,7 @@ use nvshmemrs_vocabulary::{
 
 pub mod allocator;
 pub mod block;
+pub mod calls;
 pub mod cores;
 pub mod credentials;
 pub mod debug;
