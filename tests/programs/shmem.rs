@@ -4,7 +4,7 @@ use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::names::{expand, exported};
 use nvshmemrs_tests::standard::{Mistake, Standard, reports, same};
-use nvshmemrs_tests::{HANG, bin, bin_dir, launcher, left_out, program, run, spawn};
+use nvshmemrs_tests::{HANG, bin, bin_dir, info, launcher, left_out, program, run, spawn};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -194,11 +194,7 @@ fn report_of_held_lock(instead: &str, on_two_hosts: bool, parts: &[&str]) -> Str
         Some(lines.find_map(|line| line.strip_prefix("PE 0 is "))?.into())
     });
     let report = job.until("report of a held lock", |_| {
-        let seen = run(
-            Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
-            HANG,
-        )
-        .stdout;
+        let seen = info(&["--job", &pid]).stdout;
         parts.iter().all(|part| seen.contains(part)).then_some(seen)
     });
     job.signal(Signal::TERM);
