@@ -26,14 +26,8 @@ pub extern "C" fn nvshmemrs_put_signal(
         let dest = handle::symmetric(dest);
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         let op = handle::signal_op(signal_op)?;
-        rt.put_signal(
-            dest,
-            handle::source(rt, source, bytes)?,
-            signal,
-            value,
-            op,
-            pe,
-        )
+        let source = handle::source(rt, source, bytes)?;
+        rt.put_signal(dest, source, signal, value, op, pe)
     })
 }
 
@@ -57,14 +51,8 @@ pub extern "C" fn nvshmemrs_put_signal_nbi(
         let dest = handle::symmetric(dest);
         let signal = rt.element::<u64>("signal", handle::addr(signal))?;
         let op = handle::signal_op(signal_op)?;
-        rt.put_signal_nbi(
-            dest,
-            handle::source_until_quiet(rt, source, bytes)?,
-            signal,
-            value,
-            op,
-            pe,
-        )
+        let source = handle::source_until_quiet(rt, source, bytes)?;
+        rt.put_signal_nbi(dest, source, signal, value, op, pe)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Reads the answer of a PE's library as values.
 
-use crate::values::{Allocation, Checker, Details, Heap, Setting, Stream, Team, Traffic};
+use crate::values::{Details, Team};
 use nvshmemrs::board::StatusAnswer;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -8,16 +8,9 @@ use std::collections::BTreeMap;
 /// A PE's answer. Fields that another version of the library adds are ignored.
 #[derive(Debug, Deserialize)]
 struct Answer {
-    library: String,
-    settings: Vec<Setting>,
-    heap: Heap,
-    allocations: Vec<Allocation>,
-    allocations_left_out: u64,
+    #[serde(flatten)]
+    details: Details,
     teams: Vec<Membership>,
-    streams: Vec<Stream>,
-    checker: Option<Checker>,
-    traffic: Option<Vec<Traffic>>,
-    tracked: bool,
 }
 
 /// The version of the library, which is read even if the rest of an answer is not understood.
@@ -50,17 +43,9 @@ pub(crate) fn read(told: &StatusAnswer) -> Result<(Details, Vec<Membership>), St
         }
     })?;
     let details = Details {
-        library: answer.library,
         age: told.age.as_secs_f64(),
         fresh: told.fresh,
-        settings: answer.settings,
-        heap: answer.heap,
-        allocations: answer.allocations,
-        allocations_left_out: answer.allocations_left_out,
-        streams: answer.streams,
-        checker: answer.checker,
-        traffic: answer.traffic,
-        tracked: answer.tracked,
+        ..answer.details
     };
     Ok((details, answer.teams))
 }

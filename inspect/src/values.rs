@@ -138,13 +138,15 @@ pub struct Team {
 }
 
 /// The details that a PE reports.
-#[derive(Clone, Debug, Serialize, uniffi::Record)]
+#[derive(Clone, Debug, Serialize, Deserialize, uniffi::Record)]
 pub struct Details {
     /// The version of the PE's library.
     pub library: String,
     /// The age of the report, in seconds.
+    #[serde(skip_deserializing)]
     pub age: f64,
     /// Whether the PE has made the report for this snapshot.
+    #[serde(skip_deserializing)]
     pub fresh: bool,
     /// The settings in force at init.
     pub settings: Vec<Setting>,

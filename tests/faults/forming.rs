@@ -4,7 +4,7 @@
 use nvshmemrs_tests::held::children;
 use nvshmemrs_tests::nobody::{Nobody, UID};
 use nvshmemrs_tests::rendezvous::{BOOTSTRAP, assert_refused, joiner, name_of, pe_of};
-use nvshmemrs_tests::{HANG, Leftovers, Output, Running, bin, job, launcher, promise, run, spawn};
+use nvshmemrs_tests::{HANG, Leftovers, Running, info, job, launcher, promise, run, spawn};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen};
 use rustix::process::Signal;
 use std::os::fd::OwnedFd;
@@ -21,10 +21,6 @@ fn shells(n_pes: u32, options: &[&str], script: &str, word: &str) -> Command {
     command.args(["sh", "-c", script]).arg(joiner()).arg(word);
     command.stdin(Stdio::null());
     command
-}
-
-fn info(words: &[&str]) -> Output {
-    run(job::clean(bin("nvshmemrs-info")).args(words), HANG)
 }
 
 /// Waits until `nvshmemrs-info --job` shows all the words; returns its output.
@@ -82,11 +78,7 @@ fn who_waits_in_init_for_whom_is_seen_from_outside() {
     assert!(wait["gives_up_in"].as_f64() < Some(60.0), "{wait}");
     // The launcher, asked and by itself, also knows the PE that is somewhere else.
     job.signal(Signal::USR1);
-    job.until("report of the launcher", |job| {
-        let text = job.stderr();
-        let words = [told[0], "): not in init (", "nothing has moved for 0.3 s"];
-        words.iter().all(|word| text.contains(word)).then_some(())
-    });
+    job.until_stderr(&[told[0], "): not in init (", "nothing has moved for 0.3 s"]);
     // The message is not repeated; there may be an earlier message where a PE was late to init.
     assert!(job.stderr().matches("nothing has moved").count() <= 2);
     file.close().expect("nobody else takes the file away");
@@ -103,11 +95,7 @@ fn who_waits_for_pe_0_is_seen_from_outside() {
     ];
     shown(&mut job, pid, &told);
     job.signal(Signal::USR1);
-    job.until("report of the launcher", |job| {
-        let text = job.stderr();
-        let words = [told[0], "PE 0 (pid ", "): not in init ("];
-        words.iter().all(|word| text.contains(word)).then_some(())
-    });
+    job.until_stderr(&[told[0], "PE 0 (pid ", "): not in init ("]);
     file.close().expect("nobody else takes the file away");
     job.wait(HANG).assert_code(BOOTSTRAP);
 }
@@ -303,7 +291,7 @@ fn a_process_that_has_pe_0s_name_is_named_early_and_late() {
         let told = told.replace("NAME", &name);
         let variables = [("NVSHMEM_DEBUG", "WARN"), ("NVSHMEMRS_INIT_TIMEOUT", "4")];
         let mut pe = pe_of(&id, 1, 2, &variables);
-        pe.until("warning", |pe| pe.stderr().contains(&told).then_some(()));
+        pe.until_stderr(&[&told]);
         let number = pe.pid();
         shown(&mut pe, number, &["PE 1 waits in init for PE 0", &told]);
         let output = pe.wait(HANG);
@@ -326,16 +314,14 @@ fn another_user_who_has_pe_0s_names_is_named_early() {
         let mut squat = job::clean(env!("CARGO_BIN_EXE_stranger"));
         squat.args([way, &format!("{name}-0")]);
         let mut squatter = spawn(&mut nobody.runs(&squat));
-        squatter.until(line, |squatter| {
-            squatter.stdout().contains(line).then_some(())
-        });
+        squatter.until_stdout(&[line]);
         let told = format!(
             "pid {} of user {UID}, where user 0 runs the job, listens there",
             squatter.pid()
         );
         let variables = [("NVSHMEM_DEBUG", "WARN"), ("NVSHMEMRS_INIT_TIMEOUT", "4")];
         let mut pe = pe_of(&id, 1, 2, &variables);
-        pe.until("warning", |pe| pe.stderr().contains(&told).then_some(()));
+        pe.until_stderr(&[&told]);
         let number = pe.pid();
         shown(&mut pe, number, &["waits in init for PE 0", &told]);
         assert_refused(&pe.wait(HANG), BOOTSTRAP, &[&told]);

@@ -1,8 +1,8 @@
 //! Jobs that hang: the wait board, from the launcher and from outside; deadlines; Ctrl-C.
 
 use nvshmemrs_tests::{
-    HANG, Leftovers, Output, Running, bin, compile_c, held, interpreter, job, launcher, library,
-    program, promise, run, spawn, workspace,
+    HANG, Leftovers, Output, Running, bin, compile_c, held, info, interpreter, job, launcher,
+    library, program, promise, run, spawn, workspace,
 };
 use rustix::process::Signal;
 use std::fs;
@@ -63,11 +63,7 @@ fn stall_with(scenario: &str, parts: &[&str]) -> String {
         None
     });
     let pid = job.pid().to_string();
-    let info = run(
-        Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
-        HANG,
-    )
-    .succeeded();
+    let info = info(&["--job", &pid]).succeeded();
     job.signal(Signal::TERM);
     job.wait(HANG);
     let summary = report.lines().nth(1).expect("a line after the heading");
@@ -129,15 +125,9 @@ fn a_report_names_the_lines_of_waits_and_their_allocations() {
     for options in [&[][..], &["--check"]] {
         let options = [&["--stall-after", "0.5", "--grace", "0.2"], options].concat();
         let mut job = spawn(hang(3, &options, &["against_a_wait"]).current_dir(workspace()));
-        let report = job.until("report of a stall", |job| {
-            let text = job.stderr();
-            text.contains("  PE 2 (pid ").then_some(text)
-        });
+        let report = job.until_stderr(&["  PE 2 (pid "]);
         let pid = job.pid().to_string();
-        let info = run(
-            Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
-            HANG,
-        );
+        let info = info(&["--job", &pid]);
         job.signal(Signal::TERM);
         job.wait(HANG);
         for text in [&report, &info.stdout] {
@@ -167,10 +157,7 @@ fn a_report_names_the_lines_of_python() {
         .env("NVSHMEMRS_LIBRARY", library())
         .stdin(Stdio::null());
     let mut job = spawn(&mut command);
-    let report = job.until("report of a stall", |job| {
-        let text = job.stderr();
-        text.contains("  PE 5 (pid ").then_some(text)
-    });
+    let report = job.until_stderr(&["  PE 5 (pid "]);
     job.signal(Signal::TERM);
     job.wait(HANG);
     contains(
@@ -232,9 +219,7 @@ fn signals_that_nobody_sends_are_told() {
 #[track_caller]
 fn pe_0_reports_the_stall_of(mut command: Command) {
     let mut job = spawn(command.env("NVSHMEMRS_STALL_AFTER", "0.5"));
-    job.until("report of PE 0", |job| {
-        job.stderr().contains("  PE 2 (pid ").then_some(())
-    });
+    job.until_stderr(&["  PE 2 (pid "]);
     // Time for other reports.
     std::thread::sleep(Duration::from_secs(1));
     let text = job.stderr();
@@ -284,8 +269,7 @@ fn the_outside_sees_the_same_as_numbers() {
     let pid = job.pid().to_string();
     // The first time that all three are seen to wait, one may wait for another that has only begun its turn.
     let board = job.until("board of a deadlock", |_| {
-        let mut command = Command::new(bin("nvshmemrs-info"));
-        let info = run(command.args(["--json", "--job", &pid]), HANG);
+        let info = info(&["--json", "--job", &pid]);
         let board: serde_json::Value = serde_json::from_str(&info.stdout).ok()?;
         let deadlock = board["summary"][0].as_str()?.starts_with("deadlock: ");
         (deadlock && board["waits"].as_array()?.len() == 3).then_some(board)
@@ -372,8 +356,7 @@ fn waits_in(job: &mut Running, n: usize, operation: &str) {
     let place = format!("in {operation} ");
     job.until("wait of PE 0", |job| {
         let pid = launcher_of(job.pid()).to_string();
-        let mut info = Command::new(bin("nvshmemrs-info"));
-        let shown = run(info.args(["--job", &pid]), HANG).stdout;
+        let shown = info(&["--job", &pid]).stdout;
         let waits = |line: &str| line.starts_with("  PE 0 (pid ") && line.contains(&place);
         shown.lines().any(waits).then_some(())
     });

@@ -1,10 +1,9 @@
 //! PEs that are stopped: for a short time, for good, and the whole job at once.
 
 use super::{came, compiled};
-use nvshmemrs_tests::{HANG, Running, bin, job, promise, run};
+use nvshmemrs_tests::{HANG, Running, info, job, promise};
 use rustix::process::Signal;
 use std::ffi::OsStr;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempPath};
@@ -18,9 +17,7 @@ fn start<S: AsRef<OsStr>>(words: &[S], limit: Option<&str>) -> Vec<Running> {
         command.envs(limit.map(|seconds| ("NVSHMEMRS_STOP_TIMEOUT", seconds)));
     });
     for pe in &mut job {
-        pe.until("line of a PE", |pe| {
-            pe.stdout().contains(" is pid ").then_some(())
-        });
+        pe.until_stdout(&[" is pid "]);
     }
     job
 }
@@ -38,8 +35,7 @@ fn start_waiting(limit: Option<&str>) -> (Vec<Running>, TempPath) {
     let (mut job, file) = start_for_long("stopped", limit);
     let pid = job[2].pid().to_string();
     job[0].until("signal_wait of two PEs", |_| {
-        let mut info = Command::new(bin("nvshmemrs-info"));
-        let shown = run(info.args(["--job", &pid]), HANG).stdout;
+        let shown = info(&["--job", &pid]).stdout;
         (shown.matches("in signal_wait for ").count() == 2).then_some(())
     });
     (job, file)

@@ -28,9 +28,7 @@ fn stranger(words: &[&str]) -> Command {
 /// Starts a stranger that stays, and waits until it has begun.
 fn start(command: &mut Command, line: &str) -> Running {
     let mut running = spawn(command);
-    running.until(line, |stranger| {
-        stranger.stdout().contains(line).then_some(())
-    });
+    running.until_stdout(&[line]);
     running
 }
 

@@ -3,7 +3,7 @@
 use nvshmemrs_tests::hosts::{Host, host, mpirun};
 use nvshmemrs_tests::{
     HANG, INTERPRETER, Output, compile_c, compile_cxx, compile_fortran, compile_mpi,
-    compile_shared, interpreter, launcher, library, program, run, spawn, workspace,
+    compile_shared, info, interpreter, launcher, library, program, run, spawn, workspace,
 };
 use std::ffi::OsString;
 use std::fs;
@@ -133,8 +133,7 @@ fn a_look_from_outside_shows_all_hosts() {
     });
     let start = Instant::now();
     loop {
-        let mut info = Command::new(nvshmemrs_tests::bin("nvshmemrs-info"));
-        let seen = run(info.args(["--job", &pid, "--json"]), HANG).stdout;
+        let seen = info(&["--job", &pid, "--json"]).stdout;
         if seen.contains("\"doing\": \"in signal_wait for ") {
             break;
         }
@@ -161,8 +160,7 @@ fn a_look_from_another_host_blames_only_the_late_pe() {
     });
     let start = Instant::now();
     loop {
-        let mut info = Command::new(nvshmemrs_tests::bin("nvshmemrs-info"));
-        let seen = run(info.args(["--job", &pid]), HANG).stdout;
+        let seen = info(&["--job", &pid]).stdout;
         for wrong in ["deadlock", "PE 3 waits for PE 3"] {
             assert!(!seen.contains(wrong), "{seen}");
         }
@@ -362,7 +360,7 @@ fn plugins_that_do_not_fit_are_named() {
         ),
         (
             other,
-            "does not fit nvshmemrs 0.1.0, which speaks version 1 of the wire with a table of 152 bytes: it speaks version 7",
+            "does not fit nvshmemrs 0.1.0, which speaks version 2 of the wire with a table of 120 bytes: it speaks version 7",
         ),
     ] {
         let hosts = [host("a", 1), host("b", 1)];

@@ -176,7 +176,7 @@ fn an_interrupt_ends_the_job_in_init_and_in_finalize() {
     let mut other = spawn(&mut mpirun(&[], &[host("a", 1), host("b", 1)], &words));
     for pe in 0..2 {
         let line = format!("PE {pe} of 2 is pid ");
-        other.until(&line, |other| other.stdout().contains(&line).then_some(()));
+        other.until_stdout(&[&line]);
     }
     // By then the others of the first job are in the exchange, or in MPI_Init: both must end.
     for job in [&running, &other] {

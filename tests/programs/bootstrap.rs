@@ -7,7 +7,7 @@ use nvshmemrs_tests::rendezvous::{
     two_of_three, until,
 };
 use nvshmemrs_tests::{
-    HANG, Leftovers, Output, Running, bin, compile_c, job, launcher, left_out, program, run, spawn,
+    HANG, Leftovers, Output, Running, compile_c, info, job, launcher, left_out, program, run, spawn,
 };
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
@@ -441,11 +441,7 @@ fn a_pe_of_another_pid_namespace_has_the_number_that_is_right_here() {
     // The program has pid 1 in its namespace, and sleeps for two minutes.
     let inside = spawn(unshare.arg(&program).arg("sleeping"));
     let pe = until("PE 1 that sleeps", || {
-        let mut info = Command::new(bin("nvshmemrs-info"));
-        let info = run(
-            info.args(["--json", "--job", &first.pid().to_string()]),
-            HANG,
-        );
+        let info = info(&["--json", "--job", &first.pid().to_string()]);
         let board: serde_json::Value = serde_json::from_str(&info.stdout).ok()?;
         let pe = board["pes"][1].clone();
         pe["doing"]

@@ -337,8 +337,8 @@ static void unmapped(void)
     for (int boundary = 1; boundary <= 2; boundary++) {
         char *const across = reserved + boundary * PAGE - 512;
         copy(across, sent, sizeof sent);
-        CHECK(nvshmemrs_broadcast(job.stream, job.team, good, across, sizeof sent, pe));
-        CHECK(nvshmemrs_broadcast(job.stream, job.team, across + 1, good, sizeof sent, pe));
+        CHECK(nvshmemrs_broadcast(job.stream, job.team, good, across, sizeof sent, 0));
+        CHECK(nvshmemrs_broadcast(job.stream, job.team, across + 1, good, sizeof sent, 0));
         copy(got, across + 1, sizeof got);
         if (memcmp(got, sent, sizeof got))
             FAIL("other data across boundary %d", boundary);

@@ -115,8 +115,7 @@ static void teams(void)
             CHECK(nvshmemrs_put(rt, part + COUNT, source, sizeof source, pe));
             /* One PE comes late to the first, the others to the second: long enough that all are inside the other one. */
             one[i] = (collective_t){team[i], part, (i == 0) == (pe == 0) ? 20 : 0};
-            if (pthread_create(&thread[i], NULL, reduce, &one[i]))
-                FAIL("no thread");
+            thread[i] = begin_thread(reduce, &one[i]);
         }
         for (int i = 0; i < 2; i++) {
             join_within(thread[i], 20, "a collective of one team beside one of another team");
@@ -146,8 +145,7 @@ static void nbi(void)
     uint64_t *dest = words(1), *host = pinned(1);
     pthread_t thread[2];
     for (int i = 0; i < 2; i++)
-        if (pthread_create(&thread[i], NULL, be_quiet, NULL))
-            FAIL("no thread");
+        thread[i] = begin_thread(be_quiet, NULL);
     for (uint64_t round = 1; round <= 20000; round++) {
         *(volatile uint64_t *)host = round;
         CHECK(nvshmemrs_put_nbi(rt, dest, host, 8, pe));
@@ -176,9 +174,7 @@ static void let_go(void)
     CHECK(nvshmemrs_stream_release(stream));
     CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
     long late = 300;
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, open_late, &late))
-        FAIL("no thread");
+    pthread_t thread = begin_thread(open_late, &late);
     double start = now_s();
     end();
     if (now_s() - start < 0.25)
@@ -272,9 +268,7 @@ static void result(void)
     cuda_stream_t raw = new_stream();
     shared = ours(raw);
     hold_up(raw, &door);
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, fetch, &got))
-        FAIL("no thread");
+    pthread_t thread = begin_thread(fetch, &got);
     pause_ms(200);
     CHECK(nvshmemrs_wait_until(shared, flag + 1, NVSHMEMRS_CMP_EQ, &one, NVSHMEMRS_DTYPE_UINT64));
     atomic_store(&door, 1);
@@ -365,10 +359,7 @@ static void *put_within(void *argument)
 /* Begins a put on a thread of its own: one that waits inside the driver never comes back. */
 static pthread_t begin_put(put_t *one)
 {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, put_within, one))
-        FAIL("no thread");
-    return thread;
+    return begin_thread(put_within, one);
 }
 
 /* The words at an address must begin with `first` and increase by `step`. */
@@ -520,11 +511,10 @@ static void *go_on_late(void *after_ms)
 /* Allocates while PE 1's driver does not go on before `ms`; returns the time that it took. */
 static double malloc_late(long ms, double limit, int32_t *status)
 {
-    pthread_t thread;
+    pthread_t thread = 0;
     if (pe == 1) {
         stall("cuMemCreate");
-        if (pthread_create(&thread, NULL, go_on_late, &ms))
-            FAIL("no thread");
+        thread = begin_thread(go_on_late, &ms);
     }
     uint64_t previous;
     void *made;

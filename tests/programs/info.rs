@@ -232,10 +232,7 @@ fn names_that_nothing_reads_are_told_once() {
     assert_eq!(report["unknown"][0]["name"], "NVSHMEMRS_TIMOUT");
     assert_eq!(report["unknown"][0]["nearest"], "NVSHMEMRS_TIMEOUT");
     assert!(report["unknown"][1]["nearest"].is_null());
-    let clean = run(
-        &mut nvshmemrs_tests::job::clean(bin("nvshmemrs-info")),
-        HANG,
-    );
+    let clean = nvshmemrs_tests::info(&[]);
     assert!(
         !clean.stdout.contains("read by nothing"),
         "{}",

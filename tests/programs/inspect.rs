@@ -4,8 +4,8 @@
 use nvshmemrs_inspect::{InspectError, Snapshot, Stage, State, attach};
 use nvshmemrs_tests::nobody::Nobody;
 use nvshmemrs_tests::{
-    HANG, Output, Running, bin, bin_dir, compile_c, interpreter, job, kill, launcher, library,
-    program, run, spawn, workspace,
+    HANG, Output, Running, bin, bin_dir, compile_c, info, interpreter, job, kill, launcher,
+    library, program, run, spawn, workspace,
 };
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::process::Signal;
@@ -504,8 +504,7 @@ fn other_processes_and_jobs_are_refused() {
         nvshmemrs_inspect::library_version()
     );
     assert!(error.to_string().contains(&both), "{error}");
-    let mut info = job::clean(bin("nvshmemrs-info"));
-    let output = run(info.args(["--job", &other.pid().to_string()]), HANG);
+    let output = info(&["--job", &other.pid().to_string()]);
     assert!(!output.status.success(), "{}", output.describe());
     output.assert_stderr(&both);
     other.signal(Signal::KILL);
@@ -532,8 +531,7 @@ fn other_processes_and_jobs_are_refused() {
 #[test]
 fn the_jobs_of_this_machine_are_listed_and_shown() {
     let inspected = Inspected::start(&[]);
-    let mut list = Command::new(bin("nvshmemrs-info"));
-    let output = run(list.args(["--jobs", "--json"]), HANG).succeeded();
+    let output = info(&["--jobs", "--json"]).succeeded();
     let listing: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
     let jobs = listing["jobs"].as_array().expect("jobs");
     let mut own = jobs.iter().filter(|job| job["pid"] == inspected.pid());
@@ -554,7 +552,7 @@ fn the_jobs_of_this_machine_are_listed_and_shown() {
         .stdin(reader);
     let mut top = spawn(&mut top);
     let shows = |top: &mut Running, word: &str| {
-        top.until(word, |top| top.stdout().contains(word).then_some(()));
+        top.until_stdout(&[word]);
     };
     // Single words: the program skips blanks that stand on the screen already.
     shows(&mut top, "DOING");

@@ -1,7 +1,8 @@
 //! `nvshmemrs-run` and `nvshmemrs-info`, as a user sees them.
 
 use nvshmemrs_tests::{
-    HANG, Leftovers, Output, Running, alive, bin, compile_c, launch, launcher, program, run, spawn,
+    HANG, Leftovers, Output, Running, alive, bin, compile_c, info, launch, launcher, program, run,
+    spawn,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -84,10 +85,6 @@ fn pid_of(job: &Running, pe: u32) -> u32 {
     *pids(lines.first().expect("the PE has said its pid"))
         .first()
         .expect("the line has a pid")
-}
-
-fn info(args: &[&str]) -> Output {
-    run(Command::new(bin("nvshmemrs-info")).args(args), HANG)
 }
 
 #[test]
@@ -457,18 +454,14 @@ fn sigusr1_without_a_job_says_so() {
         (children.split_whitespace().count() == 2).then_some(())
     });
     job.signal(Signal::USR1);
-    job.until("answer", |job| {
-        job.stderr().contains("no wait board").then_some(())
-    });
+    job.until_stderr(&["no wait board"]);
 }
 
 #[test]
 fn a_stall_is_reported_once() {
     let (mut job, pids, folder) = start_waiting(2, &["--stall-after", "1"]);
     let heading = "nvshmemrs-run: nothing has moved for 1 s";
-    job.until("report of a stall", |job| {
-        job.stderr().contains(heading).then_some(())
-    });
+    job.until_stderr(&[heading]);
     // Long enough for a second report, if there were one.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     end_waits(&folder);

@@ -40,7 +40,7 @@ fn at_terminal(line: &str) -> (Running, std::io::PipeWriter) {
 
 #[track_caller]
 fn until(job: &mut Running, text: &str) {
-    job.until(text, |job| job.stdout().contains(text).then_some(()));
+    job.until_stdout(&[text]);
 }
 
 fn folder() -> tempfile::TempDir {

@@ -4,7 +4,7 @@ use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::names::{expand, exported};
 use nvshmemrs_tests::standard::{Mistake, Standard, reports, same};
-use nvshmemrs_tests::{HANG, Running, bin, bin_dir, launcher, left_out, program, run, spawn};
+use nvshmemrs_tests::{HANG, Running, bin, bin_dir, info, launcher, left_out, program, run, spawn};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -178,16 +178,6 @@ fn when_a_pe_dies_a_thread_behind_another_thread_learns_it() {
         .assert_stderr("PE 1 (pid ");
 }
 
-/// What `nvshmemrs-info --job` says of the job of a process.
-#[track_caller]
-fn report_of_job(pid: &str) -> String {
-    run(
-        Command::new(bin("nvshmemrs-info")).args(["--job", pid]),
-        HANG,
-    )
-    .stdout
-}
-
 /// A job of `held_lock.c` with three PEs.
 struct HeldLock {
     job: Running,
@@ -222,7 +212,11 @@ impl HeldLock {
                     line.trim_start().starts_with(&before) && line.contains("): in shmem_")
                 };
                 job.until("wait of the PE before", |_| {
-                    report_of_job(&pid).lines().any(waits).then_some(())
+                    info(&["--job", &pid])
+                        .stdout
+                        .lines()
+                        .any(waits)
+                        .then_some(())
                 });
             }
             fs::write(turns.path().join(pe.to_string()), "").expect("cannot write a file");
@@ -247,7 +241,7 @@ fn report_of_held_lock(instead: &str, on_two_hosts: bool, parts: &[&str]) -> Str
         }
     });
     let report = held.job.until("report of a held lock", |_| {
-        let seen = report_of_job(&held.pid);
+        let seen = info(&["--job", &held.pid]).stdout;
         parts.iter().all(|part| seen.contains(part)).then_some(seen)
     });
     held.job.signal(Signal::TERM);

@@ -1,7 +1,7 @@
 //! The timeline of a job: the arguments of each call, the arrows, and the file that is left when a PE is killed or the disk is full.
 
 use nvshmemrs_tests::hosts::{Host, mpirun};
-use nvshmemrs_tests::{HANG, Output, bin, compile_c, launcher, left_out, program, run};
+use nvshmemrs_tests::{HANG, Output, compile_c, info, launcher, left_out, program, run};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -164,11 +164,8 @@ fn a_killed_pe_leaves_a_readable_timeline() {
 #[test]
 fn nvshmemrs_info_merges_what_was_left() {
     let (folder, path) = place();
-    let info = |path: &Path| {
-        let mut command = Command::new(bin("nvshmemrs-info"));
-        run(command.arg("--merge-trace").arg(path), HANG)
-    };
-    let none = info(&path);
+    let merge = |path: &Path| info(&["--merge-trace", &path.to_string_lossy()]);
+    let none = merge(&path);
     none.assert_code(1).assert_stderr("no PE has left records");
     let mut command = Command::new("sh");
     let text = "for pe in 0 1; do NVSHMEMRS_PE=$pe \"$0\" killed & done; wait";
@@ -183,7 +180,7 @@ fn nvshmemrs_info_merges_what_was_left() {
     run(&mut command, HANG);
     let parts = fs::read_dir(folder.path()).expect("the folder").count();
     assert_eq!(parts, 2);
-    info(&path).assert_success();
+    merge(&path).assert_success();
     let seen = Timeline::read(&path);
     seen.assert_arrow(seen.call(0, "put_signal"), seen.call(1, "signal_wait"));
 }
@@ -245,8 +242,7 @@ fn a_full_disk_does_not_end_the_job() {
         let part = format!("t.json.pe-{pe}");
         fs::copy(disk.0.path().join(&part), folder.path().join(&part)).expect("a part");
     }
-    let mut info = Command::new(bin("nvshmemrs-info"));
-    let output = run(info.arg("--merge-trace").arg(&path), HANG);
+    let output = info(&["--merge-trace", &path.to_string_lossy()]);
     output.assert_code(1).assert_stderr("lacks");
     let seen = Timeline::read(&path);
     assert!(seen.calls(0, "put").len() + seen.calls(1, "put").len() > 20_000);

@@ -25,7 +25,7 @@ pub use compile::{
 pub use held::Held;
 pub use left_out::left_out;
 pub use leftovers::Leftovers;
-pub use process::{Output, Running, alive, kill, launch, launcher, run, spawn};
+pub use process::{Output, Running, alive, info, kill, launch, launcher, run, spawn};
 
 use std::env;
 use std::ffi::OsString;

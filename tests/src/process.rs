@@ -1,6 +1,6 @@
 //! Processes with a time limit and captured output.
 
-use crate::{HANG, bin, leftovers};
+use crate::{HANG, bin, job, leftovers};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -173,6 +173,12 @@ pub fn launch<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(n_pes: u32, command: I
     run(launcher(n_pes, &[]).args(command), HANG)
 }
 
+/// Runs `nvshmemrs-info` to its end.
+#[track_caller]
+pub fn info(words: &[&str]) -> Output {
+    run(job::clean(bin("nvshmemrs-info")).args(words), HANG)
+}
+
 impl Running {
     /// Its process.
     pub fn pid(&self) -> u32 {
@@ -215,6 +221,18 @@ impl Running {
             }
             thread::sleep(INTERVAL);
         }
+    }
+
+    /// Waits until standard output has all these words; returns it.
+    #[track_caller]
+    pub fn until_stdout(&mut self, words: &[&str]) -> String {
+        self.until(&words.join(", "), |one| with_all(one.stdout(), words))
+    }
+
+    /// Waits until standard error has all these words; returns it.
+    #[track_caller]
+    pub fn until_stderr(&mut self, words: &[&str]) -> String {
+        self.until(&words.join(", "), |one| with_all(one.stderr(), words))
     }
 
     /// Waits for its end; panics, with its output, when that takes longer than `timeout`.
@@ -285,6 +303,11 @@ fn pid_of(pid: u32) -> Pid {
         .ok()
         .and_then(Pid::from_raw)
         .expect("not a process number")
+}
+
+/// The text, if it has all these words.
+fn with_all(text: String, words: &[&str]) -> Option<String> {
+    words.iter().all(|word| text.contains(word)).then_some(text)
 }
 
 /// All of a file, opened again because the process that writes shares the handle's position.

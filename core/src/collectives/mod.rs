@@ -67,6 +67,16 @@ impl MemberCall {
             error: None,
         }
     }
+
+    /// The same with these arguments.
+    pub(crate) fn with(self, args: [u64; ARGS]) -> MemberCall {
+        MemberCall { args, ..self }
+    }
+
+    /// The same with an error of this member's own, if there is one.
+    pub(crate) fn failing(self, error: Option<Error>) -> MemberCall {
+        MemberCall { error, ..self }
+    }
 }
 
 /// The words of an error as a payload, up to a 0.

@@ -50,17 +50,12 @@ fn malloc_call(request: Result<Request>) -> MemberCall {
         Ok(request) => (request, None),
         Err(error) => (Request::bytes(0), Some(error)),
     };
-    MemberCall {
-        operation: Operation::Malloc,
-        args: [
-            asked.bytes,
-            asked.alignment,
-            asked.zero.into(),
-            memory[0],
-            memory[1],
-        ],
-        error,
-    }
+    let [requested, available] = memory;
+    let zero = asked.zero.into();
+    let args = [asked.bytes, asked.alignment, zero, requested, available];
+    MemberCall::plain(Operation::Malloc)
+        .with(args)
+        .failing(error)
 }
 
 impl Inner {
@@ -99,10 +94,7 @@ impl Inner {
         if committed.is_ok() && request.zero {
             self.transport.internal().zero(range);
         }
-        let call = MemberCall {
-            error: committed.err(),
-            ..MemberCall::plain(Operation::Malloc)
-        };
+        let call = MemberCall::plain(Operation::Malloc).failing(committed.err());
         if let Err(error) = collective.meet(call, &[]) {
             self.drop_block(&mut self.heap.lock(), block.offset, collective.site());
             return Err(error);
@@ -226,10 +218,7 @@ impl Inner {
         let collective = self.enter(Team::WORLD, Operation::Free)?;
         let found = address.and_then(|address| self.own(address));
         let block = found.as_ref().ok().copied().flatten();
-        let mut call = MemberCall {
-            error: found.err(),
-            ..MemberCall::plain(Operation::Free)
-        };
+        let mut call = MemberCall::plain(Operation::Free).failing(found.err());
         call.args[0] = block.map_or(NONE, |block| block.offset);
         if let Some(block) = &block {
             self.observe_freed(&collective, block.offset, block.bytes);

@@ -14,10 +14,7 @@ impl Inner {
         let collective = self.enter(Team::WORLD, Operation::Realloc)?;
         let found = address.and_then(|address| self.own(address));
         let block = found.as_ref().ok().copied().flatten();
-        let mut call = MemberCall {
-            error: found.err(),
-            ..MemberCall::plain(Operation::Realloc)
-        };
+        let mut call = MemberCall::plain(Operation::Realloc).failing(found.err());
         call.args[0] = block.map_or(NONE, |block| block.offset);
         call.args[1] = bytes as u64;
         if let Some(block) = &block {

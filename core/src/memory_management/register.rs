@@ -76,11 +76,8 @@ impl Inner {
         let adopted = self.transport.memory().adopt(range, buffer, preferred);
         let mine = adopted.is_ok();
         let args = [bytes, preferred, place.offset, 0, 0];
-        let met = match adopted {
-            Ok(()) => collective.join(operation, args, &[]).map(|_| ()),
-            Err(error) => collective.fail(operation, args, error),
-        };
-        if let Err(error) = met {
+        let call = MemberCall::plain(operation).with(args);
+        if let Err(error) = collective.meet(call.failing(adopted.err()), &[]) {
             // Some PE could not: the others take it back. A buffer that cannot be taken back stays shared, and nobody knows of which PE's
             // that is true: so no other buffer gets the place.
             if mine {
@@ -127,12 +124,8 @@ impl Inner {
             return collective.fail(operation, args, error);
         }
         let completed = self.complete_earlier(operation);
-        let call = MemberCall {
-            operation,
-            args,
-            error: completed.err(),
-        };
-        collective.meet(call, &[])?;
+        let call = MemberCall::plain(operation).with(args);
+        collective.meet(call.failing(completed.err()), &[])?;
         let given_back = self.forget_buffer(&buffer);
         // A place that some PE's buffer still occupies must not be another buffer's: then nobody gives it up.
         match given_back {

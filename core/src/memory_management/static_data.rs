@@ -4,6 +4,7 @@
 //! the PEs. In the standard they are always symmetric, so if they cannot be, an operation on a variable fails, not init.
 
 use crate::buffer::SymRange;
+use crate::collectives::MemberCall;
 use crate::debug::Level;
 use crate::job::executable::{Module, Variables, module_of};
 use crate::operation::{ARGS, Operation};
@@ -44,11 +45,8 @@ impl Inner {
         let range = SymRange::new(self.layout.heap_bytes + place.offset, variables.bytes);
         let adopted = self.transport.memory().adopt_static(range, variables.start);
         let mine = adopted.is_ok();
-        let met = match adopted {
-            Ok(()) => collective.join(operation, args, &[]).map(|_| ()),
-            Err(error) => collective.fail(operation, args, error),
-        };
-        if let Err(error) = met {
+        let call = MemberCall::plain(operation).with(args);
+        if let Err(error) = collective.meet(call.failing(adopted.err()), &[]) {
             // Some PE could not: the others take it back. The place stays taken, because some PE's variables may have stayed there.
             if mine {
                 let _ = self

@@ -77,10 +77,7 @@ impl Inner {
                 }
             };
             let last = claim.as_ref().map_or(0, Claim::epoch);
-            let second = MemberCall {
-                error: failed,
-                ..MemberCall::plain(operation)
-            };
+            let second = MemberCall::plain(operation).failing(failed);
             let epoch = collective.meet(second, &[claimed as u64, last])?;
             let answers: Vec<[u64; 2]> = (0..collective.n_pes())
                 .map(|member| {
@@ -133,11 +130,8 @@ impl Inner {
                 // On every member, or on none: all have begun as many.
                 let ended = own.and_then(|own| own.await_team(Operation::TeamDestroy, index));
                 if let Some(ended) = ended {
-                    let call = MemberCall {
-                        error: ended.err(),
-                        ..MemberCall::plain(Operation::TeamDestroy)
-                    };
-                    collective.meet(call, &[])?;
+                    let call = MemberCall::plain(Operation::TeamDestroy);
+                    collective.meet(call.failing(ended.err()), &[])?;
                 }
                 // The handle goes before the turn ends, so that no other thread comes in between; the number after, so that the next
                 // team with it does not find the turn taken.
@@ -246,11 +240,9 @@ impl Runtime {
             .as_ref()
             .map_or(0, |(_, config)| config.num_contexts);
         let part = checked.as_ref().ok().copied();
-        let call = MemberCall {
-            operation,
-            args: [start, stride, size, contexts, 0].map(|arg| arg as u64),
-            error: checked.err(),
-        };
+        let args = [start, stride, size, contexts, 0].map(|arg| arg as u64);
+        let call = MemberCall::plain(operation).with(args);
+        let call = call.failing(checked.err());
         let (part, config) = part.unzip();
         let mine = part.filter(|part| part.member(collective.my_pe()).is_some());
         let team = self
@@ -298,12 +290,9 @@ impl Runtime {
             n_pes: (n_pes - column + width - 1) / width,
         };
         let (x_config, y_config) = configs.as_ref().ok().copied().unwrap_or_default();
-        let call = MemberCall {
-            operation,
-            args: [x_range, x_config.num_contexts, y_config.num_contexts, 0, 0]
-                .map(|arg| arg as u64),
-            error: configs.err(),
-        };
+        let args = [x_range, x_config.num_contexts, y_config.num_contexts, 0, 0];
+        let call = MemberCall::plain(operation).with(args.map(|arg| arg as u64));
+        let call = call.failing(configs.err());
         let first = self
             .inner
             .make_teams(&collective, call, Some(x), x_config)?;

@@ -167,10 +167,6 @@ unsafe fn join(args: &OpenArgs) -> Result<Box<Open>> {
         recv_into,
         cancel,
         poll,
-        register: None,
-        put: None,
-        get: None,
-        flush: None,
         last_error,
         close,
     };

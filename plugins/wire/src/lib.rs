@@ -28,7 +28,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of these definitions.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The name of the one symbol that a plugin exports, of type [`Open`].
 pub const SYMBOL: &str = "nvshmemrs_wire_open";
@@ -214,36 +214,6 @@ pub struct Wire {
         room: usize,
         found: *mut usize,
     ) -> i32,
-
-    /// Makes `len` bytes at `base` a window that the other ranks reach with [`put`](Wire::put) and [`get`](Wire::get). Collective; once.
-    /// None where the network has nothing that is faster than messages; then the next three are None, too.
-    pub register: Option<
-        unsafe extern "C" fn(ctx: *mut c_void, base: *mut u8, len: usize, timeout_ms: u64) -> i32,
-    >,
-    /// Begins to write `len` bytes to `offset` in the window of a rank. The token comes back when the source may be used again.
-    pub put: Option<
-        unsafe extern "C" fn(
-            ctx: *mut c_void,
-            to: i32,
-            offset: u64,
-            bytes: *const u8,
-            len: usize,
-            token: *mut u64,
-        ) -> i32,
-    >,
-    /// Begins to read `len` bytes from `offset` in the window of a rank. The token comes back when they are there.
-    pub get: Option<
-        unsafe extern "C" fn(
-            ctx: *mut c_void,
-            from: i32,
-            offset: u64,
-            bytes: *mut u8,
-            len: usize,
-            token: *mut u64,
-        ) -> i32,
-    >,
-    /// Asks for a token that comes back when all that was put to a rank before is in its window.
-    pub flush: Option<unsafe extern "C" fn(ctx: *mut c_void, to: i32, token: *mut u64) -> i32>,
 
     /// The reason why the last call did not return [`status::OK`], as a text that ends with a NUL; empty if none has failed. It is valid
     /// until the next call on this wire.

@@ -6,16 +6,21 @@ const fn mutant(item: &'static str, find: &'static str, put: &'static str) -> Mu
     Mutant { item, find, put }
 }
 
-pub(crate) const PIECES: &[Piece] = &[
+/// A piece without weaker forms.
+const fn whole(name: &'static str, file: &'static str, items: &'static [&'static str]) -> Piece {
     Piece {
-        name: "control",
-        file: "crates/job/src/block/mod.rs",
-        items: &[
-            "struct Header", "struct WaitSlot", "struct PeBlock", "struct Bell", "struct TeamBlock", "struct Slot",
-            "struct JoinSlot", "struct TeamOffer",
-        ],
+        name,
+        file,
+        items,
         mutants: &[],
-    },
+    }
+}
+
+pub(crate) const PIECES: &[Piece] = &[
+    whole("control", "crates/job/src/block/mod.rs", &[
+        "struct Header", "struct WaitSlot", "struct PeBlock", "struct Bell", "struct TeamBlock", "struct Slot",
+        "struct JoinSlot", "struct TeamOffer",
+    ]),
     Piece {
         name: "shared_words",
         file: "crates/job/src/shared_words.rs",
@@ -67,12 +72,7 @@ pub(crate) const PIECES: &[Piece] = &[
             ),
         ],
     },
-    Piece {
-        name: "state",
-        file: "crates/job/src/state.rs",
-        items: &["enum State", "State::from_number"],
-        mutants: &[],
-    },
+    whole("state", "crates/job/src/state.rs", &["enum State", "State::from_number"]),
     Piece {
         name: "board",
         file: "crates/diagnostics/src/board/mod.rs",
@@ -82,54 +82,19 @@ pub(crate) const PIECES: &[Piece] = &[
             mutant("Board::entries_of", "(slot.id.load(Relaxed) == id)", "(weak(\"board: no second look\") || slot.id.load(Relaxed) == id)"),
         ],
     },
-    Piece {
-        name: "error",
-        file: "crates/vocabulary/src/error.rs",
-        items: &["enum Error", "Error::status", "Error::naming", "Error::invalid"],
-        mutants: &[],
-    },
-    Piece {
-        name: "range",
-        file: "crates/vocabulary/src/buffer.rs",
-        items: &["struct SymRange", "SymRange::new", "SymRange::offset", "SymRange::bytes"],
-        mutants: &[],
-    },
-    Piece {
-        name: "dtype",
-        file: "crates/vocabulary/src/dtype.rs",
-        items: &["macro with_dtypes", "enum NumberKind", "macro define", "with_dtypes!", "impl Dtype"],
-        mutants: &[],
-    },
-    Piece {
-        name: "cmp",
-        file: "crates/vocabulary/src/op.rs",
-        items: &["enum Cmp", "impl Cmp"],
-        mutants: &[],
-    },
-    Piece {
-        name: "alloc",
-        file: "crates/job/src/allocator.rs",
-        items: &["struct Block", "struct Allocator", "impl Allocator"],
-        mutants: &[],
-    },
-    Piece {
-        name: "operation",
-        file: "crates/vocabulary/src/operation.rs",
-        items: &[
-            "struct Argument", "enum ArgumentKind", "enum Reach", "enum Completes", "macro operations", "operations!",
-            "const FACTORS", "fn signature",
-        ],
-        mutants: &[],
-    },
-    Piece {
-        name: "published",
-        file: "crates/job/src/published.rs",
-        items: &[
-            "enum Target", "struct Wait", "struct Seen", "impl From for Seen", "mod kind", "enum Limit", "impl Limit",
-            "struct Published", "impl Published", "impl Drop for Published",
-        ],
-        mutants: &[],
-    },
+    whole("error", "crates/vocabulary/src/error.rs", &["enum Error", "Error::status", "Error::naming", "Error::invalid"]),
+    whole("range", "crates/vocabulary/src/buffer.rs", &["struct SymRange", "SymRange::new", "SymRange::offset", "SymRange::bytes"]),
+    whole("dtype", "crates/vocabulary/src/dtype.rs", &["macro with_dtypes", "enum NumberKind", "macro define", "with_dtypes!", "impl Dtype"]),
+    whole("cmp", "crates/vocabulary/src/op.rs", &["enum Cmp", "impl Cmp"]),
+    whole("alloc", "crates/job/src/allocator.rs", &["struct Block", "struct Allocator", "impl Allocator"]),
+    whole("operation", "crates/vocabulary/src/operation.rs", &[
+        "struct Argument", "enum ArgumentKind", "enum Reach", "enum Completes", "macro operations", "operations!",
+        "const FACTORS", "fn signature",
+    ]),
+    whole("published", "crates/job/src/published.rs", &[
+        "enum Target", "struct Wait", "struct Seen", "impl From for Seen", "mod kind", "enum Limit", "impl Limit",
+        "struct Published", "impl Published", "impl Drop for Published",
+    ]),
     Piece {
         name: "bell",
         file: "crates/job/src/doorbell.rs",
@@ -188,7 +153,7 @@ pub(crate) const PIECES: &[Piece] = &[
         name: "meeting",
         file: "src/collectives/mod.rs",
         items: &[
-            "struct MemberCall", "MemberCall::plain", "struct CollectiveCall", "Inner::enter", "Inner::enter_as",
+            "struct MemberCall", "impl MemberCall", "struct CollectiveCall", "Inner::enter", "Inner::enter_as",
             "Inner::busy", "impl Drop for CollectiveCall", "CollectiveCall::members", "CollectiveCall::n_pes",
             "CollectiveCall::my_pe", "CollectiveCall::pe", "CollectiveCall::team", "CollectiveCall::next_epoch",
             "CollectiveCall::slot", "CollectiveCall::meet", "CollectiveCall::join", "CollectiveCall::meet_unchecked",
@@ -234,24 +199,9 @@ pub(crate) const PIECES: &[Piece] = &[
             "if !weak(\"leave: no mark\") { self.mark_member_broken(team.index, pe, mark); }",
         )],
     },
-    Piece {
-        name: "making",
-        file: "src/team_management/mod.rs",
-        items: &["Inner::claim_team", "Inner::make_transport_team"],
-        mutants: &[],
-    },
-    Piece {
-        name: "marks",
-        file: "crates/job/src/team.rs",
-        items: &["const NAMES", "fn breaks", "fn broken"],
-        mutants: &[],
-    },
-    Piece {
-        name: "numbers",
-        file: "src/team_management/numbers.rs",
-        items: &["Inner::free_number", "Inner::end_for_kernels", "Inner::free_broken", "Inner::exhausted"],
-        mutants: &[],
-    },
+    whole("making", "src/team_management/mod.rs", &["Inner::claim_team", "Inner::make_transport_team"]),
+    whole("marks", "crates/job/src/team.rs", &["const NAMES", "fn breaks", "fn broken"]),
+    whole("numbers", "src/team_management/numbers.rs", &["Inner::free_number", "Inner::end_for_kernels", "Inner::free_broken", "Inner::exhausted"]),
     Piece {
         name: "split",
         file: "src/team_management/split.rs",
@@ -262,15 +212,10 @@ pub(crate) const PIECES: &[Piece] = &[
             mutant("Inner::make_teams", "if answers.iter().all(is(ClaimResult::Claimed))", "if weak(\"split: claims of the others not asked\") || answers.iter().all(is(ClaimResult::Claimed))"),
         ],
     },
-    Piece {
-        name: "join",
-        file: "src/team_management/join.rs",
-        items: &[
-            "const FAILED", "struct JoinAttempt", "impl Drop for JoinAttempt", "impl JoinAttempt", "fn failed",
-            "fn check_failed", "fn joining_slots", "Inner::team_init",
-        ],
-        mutants: &[],
-    },
+    whole("join", "src/team_management/join.rs", &[
+        "const FAILED", "struct JoinAttempt", "impl Drop for JoinAttempt", "impl JoinAttempt", "fn failed",
+        "fn check_failed", "fn joining_slots", "Inner::team_init",
+    ]),
     Piece {
         name: "stream",
         file: "src/stream/queue.rs",
@@ -310,12 +255,7 @@ pub(crate) const PIECES: &[Piece] = &[
             ),
         ],
     },
-    Piece {
-        name: "runtime",
-        file: "src/runtime/mod.rs",
-        items: &["Inner::state", "Inner::check_job", "Inner::lost", "Inner::pe_gone"],
-        mutants: &[],
-    },
+    whole("runtime", "src/runtime/mod.rs", &["Inner::state", "Inner::check_job", "Inner::lost", "Inner::pe_gone"]),
     Piece {
         name: "liveness",
         file: "crates/job/src/liveness.rs",

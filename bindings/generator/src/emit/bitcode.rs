@@ -127,8 +127,5 @@ pub fn python() -> Result<String> {
         .collect();
     let rows: Vec<String> = names.iter().map(row).collect::<Result<_>>()?;
     let lists = lists(&names);
-    super::render(
-        include_str!("../../templates/cute_names.py.jinja"),
-        context! { rows, lists },
-    )
+    super::rendered!("cute_names.py", rows, lists)
 }

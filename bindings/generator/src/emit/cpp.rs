@@ -9,13 +9,11 @@ use minijinja::context;
 pub fn emit(api: &Api) -> Result<String> {
     let functions = api.functions.iter().map(function);
     let functions = functions.collect::<Result<Vec<_>>>()?;
-    super::render(
-        include_str!("../../templates/cpp.hpp.jinja"),
-        context! {
-            abi_version => api.abi_version,
-            api_hash => format!("{:#018x}", api_hash(api)),
-            enums => api.enums, functions, structs => api.structs,
-        },
+    super::rendered!(
+        "cpp.hpp",
+        abi_version => api.abi_version,
+        api_hash => format!("{:#018x}", api_hash(api)),
+        enums => api.enums, functions, structs => api.structs,
     )
 }
 

@@ -2,7 +2,6 @@
 
 use crate::model;
 use anyhow::{Context, Result};
-use minijinja::context;
 use std::fs;
 use std::path::Path;
 
@@ -20,10 +19,7 @@ pub fn emit(root: &Path) -> Result<String> {
             .filter_map(|rest| rest.split(['(', '<']).next());
         functions.extend(names.map(|name| format!("{module}::{name}")));
     }
-    super::render(
-        include_str!("../../templates/exports.rs.jinja"),
-        context! { functions },
-    )
+    super::rendered!("exports.rs", functions)
 }
 
 /// The Rust module of a file: `generated::atomics` for `generated/atomics.rs`.

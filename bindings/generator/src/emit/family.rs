@@ -17,14 +17,12 @@ pub fn emit(family: &Family) -> Result<String> {
     let compared = DTYPES.iter().filter(|_| compares);
     let compared =
         compared.filter_map(|of| Some(context! { name => of.name, rust => of.scalar?.rust() }));
-    super::render(
-        include_str!("../../templates/family.rs.jinja"),
-        context! {
-            about => super::wrap(&[family.about.into()], 116),
-            uses => family.uses,
-            compared => compared.collect::<Vec<_>>(),
-            functions => family.rows.iter().map(function).collect::<Vec<_>>(),
-        },
+    super::rendered!(
+        "family.rs",
+        about => super::wrap(&[family.about.into()], 116),
+        uses => family.uses,
+        compared => compared.collect::<Vec<_>>(),
+        functions => family.rows.iter().map(function).collect::<Vec<_>>(),
     )
 }
 

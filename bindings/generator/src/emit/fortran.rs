@@ -55,14 +55,12 @@ pub fn emit(api: &Api) -> Result<String> {
         .collect();
     let functions = api.functions.iter().map(function);
     let functions = functions.collect::<Result<Vec<_>>>()?;
-    let text = super::render(
-        include_str!("../../templates/fortran.f90.jinja"),
-        context! {
-            abi_version => api.abi_version,
-            // Fortran has no unsigned integers: these are the same 64 bits.
-            api_hash => format!("{:016x}", api_hash(api)),
-            enums, structs, callbacks, aliases => api.aliases, functions,
-        },
+    let text = super::rendered!(
+        "fortran.f90",
+        abi_version => api.abi_version,
+        // Fortran has no unsigned integers: these are the same 64 bits.
+        api_hash => format!("{:016x}", api_hash(api)),
+        enums, structs, callbacks, aliases => api.aliases, functions,
     )?;
     if let Some(line) = text.lines().find(|line| line.len() > LINE) {
         anyhow::bail!(

@@ -36,53 +36,21 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
     // The operations, each with the bits of its value, if it takes one.
     let copies = ["put", "get", "put_nbi", "get_nbi"].map(|name| (name.to_string(), 0));
     let values = [8, 16, 32, 64].map(|bits| (format!("p{bits}"), bits));
+    #[rustfmt::skip]
     let modules = [
-        (
-            "nvshmemrs_lanes",
-            include_str!("../../templates/fortran/lanes.f90.jinja"),
-            context! { lanes => [copies, values].concat() },
-        ),
-        (
-            "nvshmemrs_arrays",
-            include_str!("../../templates/fortran/arrays.f90.jinja"),
-            context! { ..common.clone() },
-        ),
-        (
-            "nvshmemrs_rma",
-            include_str!("../../templates/fortran/rma.f90.jinja"),
-            context! { ..common.clone() },
-        ),
-        (
-            "nvshmemrs_strided",
-            include_str!("../../templates/fortran/strided.f90.jinja"),
-            context! { ..common.clone() },
-        ),
-        (
-            "nvshmemrs_atomics",
-            include_str!("../../templates/fortran/atomics.f90.jinja"),
-            context! { operations => atomics(rows("atomics")?)? },
-        ),
-        (
-            "nvshmemrs_waits",
-            include_str!("../../templates/fortran/waits.f90.jinja"),
-            context! { waits => waits(rows("point_to_point")?), ..common.clone() },
-        ),
-        (
-            "nvshmemrs_collectives",
-            include_str!("../../templates/fortran/collectives.f90.jinja"),
-            context! { collectives => &collectives, carried => carried(), ..common.clone() },
-        ),
-        (
-            "nvshmemrs",
-            include_str!("../../templates/fortran/nvshmemrs.f90.jinja"),
-            context! { constants, collectives => &collectives, ..common.clone() },
-        ),
+        ("nvshmemrs_lanes", super::rendered!("fortran/lanes.f90", lanes => [copies, values].concat())),
+        ("nvshmemrs_arrays", super::rendered!("fortran/arrays.f90", ..common.clone())),
+        ("nvshmemrs_rma", super::rendered!("fortran/rma.f90", ..common.clone())),
+        ("nvshmemrs_strided", super::rendered!("fortran/strided.f90", ..common.clone())),
+        ("nvshmemrs_atomics", super::rendered!("fortran/atomics.f90", operations => atomics(rows("atomics")?)?)),
+        ("nvshmemrs_waits", super::rendered!("fortran/waits.f90", waits => waits(rows("point_to_point")?), ..common.clone())),
+        ("nvshmemrs_collectives", super::rendered!("fortran/collectives.f90", collectives => &collectives, carried => carried(), ..common.clone())),
+        ("nvshmemrs", super::rendered!("fortran/nvshmemrs.f90", constants, collectives => &collectives, ..common.clone())),
     ];
     modules
         .into_iter()
-        .map(|(name, template, context)| {
-            let text = super::render(template, context)
-                .with_context(|| format!("cannot generate the module {name}"))?;
+        .map(|(name, text)| {
+            let text = text.with_context(|| format!("cannot generate the module {name}"))?;
             let text: String = text.lines().map(fold).collect();
             if let Some(line) = text.lines().find(|line| line.chars().count() > LINE) {
                 anyhow::bail!(

@@ -3,7 +3,6 @@
 use crate::model::{Api, Arg, Type};
 use crate::table;
 use anyhow::Result;
-use minijinja::context;
 use sha2::{Digest, Sha256};
 
 /// The Rust file.
@@ -12,10 +11,7 @@ pub fn emit(api: &Api) -> Result<String> {
     let groups = [&digits[..4], &digits[4..8], &digits[8..12], &digits[12..]].join("_");
     let mut families: Vec<_> = table::families().iter().map(|family| family.file).collect();
     families.sort_unstable();
-    super::render(
-        include_str!("../../templates/hash.rs.jinja"),
-        context! { hash => groups, families },
-    )
+    super::rendered!("hash.rs", hash => groups, families)
 }
 
 /// The first 8 bytes, big-endian, of the SHA-256 of [`canonical`].

@@ -22,14 +22,12 @@ pub fn emit(api: &Api) -> Result<String> {
         .collect();
     let functions = api.functions.iter().map(function);
     let functions = functions.collect::<Result<Vec<_>>>()?;
-    super::render(
-        include_str!("../../templates/julia.jl.jinja"),
-        context! {
-            abi_version => api.abi_version,
-            api_hash => format!("{:#018x}", api_hash(api)),
-            enums => api.enums, structs => api.structs, callbacks, functions,
-            dtypes => DTYPES.iter().filter_map(|of| Some(context! { name => of.name, julia => of.julia? })).collect::<Vec<_>>(),
-        },
+    super::rendered!(
+        "julia.jl",
+        abi_version => api.abi_version,
+        api_hash => format!("{:#018x}", api_hash(api)),
+        enums => api.enums, structs => api.structs, callbacks, functions,
+        dtypes => DTYPES.iter().filter_map(|of| Some(context! { name => of.name, julia => of.julia? })).collect::<Vec<_>>(),
     )
 }
 

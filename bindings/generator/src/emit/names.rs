@@ -82,10 +82,7 @@ pub fn profiling() -> Result<String> {
             over(name, vec![declaration])
         })
     });
-    super::render(
-        include_str!("../../templates/pshmem.h.jinja"),
-        context! { families => declared.collect::<Vec<_>>() },
-    )
+    super::rendered!("pshmem.h", families => declared.collect::<Vec<_>>())
 }
 
 /// The header of NVSHMEM, or of its extensions, for host code.
@@ -107,8 +104,7 @@ pub fn nvshmem_header(api: &Api, extensions: bool) -> Result<String> {
 /// The functions of OpenSHMEM that are not inline.
 pub fn functions() -> Result<String> {
     let names = all(openshmem::sections());
-    let template = include_str!("../../templates/shmem_names.c.jinja");
-    super::render(template, context! { families => defined(&names) })
+    super::rendered!("shmem_names.c", families => defined(&names))
 }
 
 /// The host functions of NVSHMEM.

@@ -23,15 +23,13 @@ pub fn emit(api: &Api) -> Result<String> {
         .collect();
     let functions = api.functions.iter().map(function);
     let functions = functions.collect::<Result<Vec<_>>>()?;
-    super::render(
-        include_str!("../../templates/python.py.jinja"),
-        context! {
-            imports => imports(api),
-            abi_version => api.abi_version,
-            api_hash => format!("{:#018x}", api_hash(api)),
-            enums => api.enums, structs => api.structs, callbacks, functions,
-            dtypes => DTYPES.map(|of| context! { name => of.name, python => of.python, bytes => of.bytes }),
-        },
+    super::rendered!(
+        "python.py",
+        imports => imports(api),
+        abi_version => api.abi_version,
+        api_hash => format!("{:#018x}", api_hash(api)),
+        enums => api.enums, structs => api.structs, callbacks, functions,
+        dtypes => DTYPES.map(|of| context! { name => of.name, python => of.python, bytes => of.bytes }),
     )
 }
 
@@ -41,10 +39,7 @@ pub fn atomics() -> Result<String> {
     for form in &mut forms {
         form.docs = super::wrap(&form.docs, 93);
     }
-    super::render(
-        include_str!("../../templates/amo.py.jinja"),
-        context! { forms },
-    )
+    super::rendered!("amo.py", forms)
 }
 
 /// Modules whose functions differ in a few words, which their templates list: the path below `core`, and the template.

@@ -75,26 +75,33 @@ macro_rules! waits {
 }
 waits!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
+/// A [`step`] for each operation: its arguments, the word's new value where it was `$start`, and the old value that it returns.
+macro_rules! steps {
+    ($c:ident from $start:ident: $($operation:ident($($argument:ident),*) => $new:ident, $old:expr;)*) => { $(
+        step($c, stringify!($operation), ($start, $new), move |rt, to, pe| {
+            rt.$operation(to, $($argument,)* pe).map($old)
+        })?;
+    )* };
+}
+
+/// The old value of an operation that returns none.
+fn none<T>((): ()) -> Option<T> {
+    None
+}
+
 /// The atomic operations that all word types have.
 fn any<T: Value + AtomicElement>(c: &mut Context<'_, T>, sum: fn(T, T) -> T) -> Result<()> {
     // The same on every member: number 0's.
     let (a, b) = (c.value(-1, 0), c.value(-1, 1));
-    step(c, "atomic_fetch", (a, a), |rt, to, pe| {
-        rt.atomic_fetch(to, pe).map(Some)
-    })?;
-    step(c, "atomic_set", (a, b), move |rt, to, pe| {
-        rt.atomic_set(to, b, pe).map(|()| None)
-    })?;
-    step(c, "atomic_swap", (a, b), move |rt, to, pe| {
-        rt.atomic_swap(to, b, pe).map(Some)
-    })?;
     let new = sum(a, b);
-    step(c, "atomic_add", (a, new), move |rt, to, pe| {
-        rt.atomic_add(to, b, pe).map(|()| None)
-    })?;
-    step(c, "atomic_fetch_add", (a, new), move |rt, to, pe| {
-        rt.atomic_fetch_add(to, b, pe).map(Some)
-    })
+    steps! { c from a:
+        atomic_fetch() => a, Some;
+        atomic_set(b) => b, none;
+        atomic_swap(b) => b, Some;
+        atomic_add(b) => new, none;
+        atomic_fetch_add(b) => new, Some;
+    }
+    Ok(())
 }
 
 /// The atomic operations that only integers have. `bits` are the model's and, or, xor and increment.
@@ -104,37 +111,20 @@ fn integers<T: Value + AtomicInteger>(
 ) -> Result<()> {
     let (a, b) = (c.value(-1, 0), c.value(-1, 1));
     let [and, or, xor, next] = bits.map(|bits| bits(a, b));
-    step(c, "atomic_and", (a, and), move |rt, to, pe| {
-        rt.atomic_and(to, b, pe).map(|()| None)
-    })?;
-    step(c, "atomic_or", (a, or), move |rt, to, pe| {
-        rt.atomic_or(to, b, pe).map(|()| None)
-    })?;
-    step(c, "atomic_xor", (a, xor), move |rt, to, pe| {
-        rt.atomic_xor(to, b, pe).map(|()| None)
-    })?;
-    step(c, "atomic_inc", (a, next), |rt, to, pe| {
-        rt.atomic_inc(to, pe).map(|()| None)
-    })?;
-    step(c, "atomic_fetch_and", (a, and), move |rt, to, pe| {
-        rt.atomic_fetch_and(to, b, pe).map(Some)
-    })?;
-    step(c, "atomic_fetch_or", (a, or), move |rt, to, pe| {
-        rt.atomic_fetch_or(to, b, pe).map(Some)
-    })?;
-    step(c, "atomic_fetch_xor", (a, xor), move |rt, to, pe| {
-        rt.atomic_fetch_xor(to, b, pe).map(Some)
-    })?;
-    step(c, "atomic_fetch_inc", (a, next), |rt, to, pe| {
-        rt.atomic_fetch_inc(to, pe).map(Some)
-    })?;
-    step(c, "atomic_compare_swap", (a, b), move |rt, to, pe| {
-        rt.atomic_compare_swap(to, a, b, pe).map(Some)
-    })?;
-    let other = next;
-    step(c, "atomic_compare_swap", (a, a), move |rt, to, pe| {
-        rt.atomic_compare_swap(to, other, b, pe).map(Some)
-    })
+    steps! { c from a:
+        atomic_and(b) => and, none;
+        atomic_or(b) => or, none;
+        atomic_xor(b) => xor, none;
+        atomic_inc() => next, none;
+        atomic_fetch_and(b) => and, Some;
+        atomic_fetch_or(b) => or, Some;
+        atomic_fetch_xor(b) => xor, Some;
+        atomic_fetch_inc() => next, Some;
+        atomic_compare_swap(a, b) => b, Some;
+        // The word is not equal to `next`.
+        atomic_compare_swap(next, b) => a, Some;
+    }
+    Ok(())
 }
 
 /// The left neighbour writes a word, this PE waits for it; a test then says the same.

@@ -241,6 +241,10 @@ impl<'a> At<'a> {
             .here(Operation::named(operation).unwrap(), Location::caller())
     }
 
+    fn access(self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) {
+        self.tracker().access(kind, pe, offset, bytes, site);
+    }
+
     #[expect(clippy::too_many_arguments, reason = "they are what happened")]
     fn issue(
         self,
@@ -296,8 +300,7 @@ impl<'a> At<'a> {
     #[track_caller]
     pub(super) fn put_nbi_from(self, source: u64, to: Pe, offset: u64, bytes: u64) {
         let site = self.here("put_nbi");
-        self.tracker()
-            .access(Kind::GetNbi, self.me, source, bytes, site);
+        self.access(Kind::GetNbi, self.me, source, bytes, site);
         self.issue(Kind::Put, to, offset, bytes, None, false, site);
     }
 
@@ -305,8 +308,7 @@ impl<'a> At<'a> {
     #[track_caller]
     pub(super) fn put_from(self, source: u64, to: Pe, offset: u64, bytes: u64) {
         let site = self.here("put");
-        self.tracker()
-            .access(Kind::Load, self.me, source, bytes, site);
+        self.access(Kind::Load, self.me, source, bytes, site);
         self.issue(Kind::Put, to, offset, bytes, None, false, site);
     }
 
@@ -382,7 +384,7 @@ impl<'a> At<'a> {
     #[track_caller]
     pub(super) fn atomic_fetch(self, to: Pe, offset: u64) -> u64 {
         let site = self.here("atomic_fetch");
-        self.tracker().access(Kind::AtomicLoad, to, offset, 8, site);
+        self.access(Kind::AtomicLoad, to, offset, 8, site);
         let value = self.job.word(to, offset);
         self.tracker().acquire(to, offset, 8, value, site);
         value
@@ -390,33 +392,28 @@ impl<'a> At<'a> {
 
     #[track_caller]
     pub(super) fn get(self, from: Pe, offset: u64, bytes: u64) {
-        self.tracker()
-            .access(Kind::Get, from, offset, bytes, self.here("get"));
+        self.access(Kind::Get, from, offset, bytes, self.here("get"));
     }
 
     #[track_caller]
     pub(super) fn get_nbi(self, from: Pe, offset: u64, bytes: u64) {
-        self.tracker()
-            .access(Kind::GetNbi, from, offset, bytes, self.here("get_nbi"));
+        self.access(Kind::GetNbi, from, offset, bytes, self.here("get_nbi"));
     }
 
     #[track_caller]
     pub(super) fn load(self, offset: u64, bytes: u64) {
-        self.tracker()
-            .access(Kind::Load, self.me, offset, bytes, self.here("load"));
+        self.access(Kind::Load, self.me, offset, bytes, self.here("load"));
     }
 
     #[track_caller]
     pub(super) fn store(self, offset: u64, bytes: u64) {
-        self.tracker()
-            .access(Kind::Store, self.me, offset, bytes, self.here("store"));
+        self.access(Kind::Store, self.me, offset, bytes, self.here("store"));
     }
 
     /// Sets an own word by a plain store.
     #[track_caller]
     pub(super) fn reset(self, offset: u64, value: u64) {
-        self.tracker()
-            .access(Kind::Store, self.me, offset, 8, self.here("store"));
+        self.access(Kind::Store, self.me, offset, 8, self.here("store"));
         self.job.words.borrow_mut().insert((self.me, offset), value);
     }
 
