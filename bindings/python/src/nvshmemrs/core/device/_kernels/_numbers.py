@@ -6,6 +6,7 @@ Local to this package. The bits of the results are those of the host's reduction
 
 from __future__ import annotations
 
+from .._dtypes import INTEGERS
 from ._backend import (
     bits_f32_u32,
     bits_f64_u64,
@@ -18,30 +19,6 @@ from ._backend import (
     signed,
     unsigned,
 )
-
-
-def _whole(like, bits):
-    return bits
-
-
-def _i8(like, bits):
-    return (bits ^ 0x80) - 0x80
-
-
-def _i16(like, bits):
-    return (bits ^ 0x8000) - 0x8000
-
-
-def _i32(like, bits):
-    return (bits ^ 0x80000000) - 0x80000000
-
-
-def _i64(like, bits):
-    return signed(bits)
-
-
-def _u64(like, bits):
-    return unsigned(bits)
 
 
 def _f16(like, bits):
@@ -58,36 +35,22 @@ def _bf16(like, bits):
     return bits_f32_u32(word)
 
 
-def _f32(like, bits):
-    return bits_f32_u32(bits)
-
-
-def _f64(like, bits):
-    return bits_f64_u64(bits)
-
-
 widen = by_kind(
     "a reduction",
     {
-        "int8": _i8,
-        "int16": _i16,
-        "int32": _i32,
-        "int64": _i64,
-        "uint8": _whole,
-        "uint16": _whole,
-        "uint32": _whole,
-        "uint64": _u64,
+        "int8": lambda like, bits: (bits ^ 0x80) - 0x80,
+        "int16": lambda like, bits: (bits ^ 0x8000) - 0x8000,
+        "int32": lambda like, bits: (bits ^ 0x80000000) - 0x80000000,
+        "int64": lambda like, bits: signed(bits),
+        **dict.fromkeys(("uint8", "uint16", "uint32"), lambda like, bits: bits),
+        "uint64": lambda like, bits: unsigned(bits),
         "float16": _f16,
         "bfloat16": _bf16,
-        "float32": _f32,
-        "float64": _f64,
+        "float32": lambda like, bits: bits_f32_u32(bits),
+        "float64": lambda like, bits: bits_f64_u64(bits),
     },
 )
 """widen(like, bits): the number that is folded, for bits of an element of the array `like`."""
-
-
-def _to_integer(like, value):
-    return signed(value)
 
 
 def _to_f16(like, value):
@@ -105,37 +68,17 @@ def _to_bf16(like, value):
     return (word + 0x7FFF + (word >> 16 & 1)) >> 16
 
 
-def _to_f32(like, value):
-    return bits_u32_f32(value)
-
-
-def _to_f64(like, value):
-    return bits_u64_f64(value)
-
-
 narrow = by_kind(
     "a reduction",
     {
-        **dict.fromkeys(
-            ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), _to_integer
-        ),
+        **dict.fromkeys(INTEGERS, lambda like, value: signed(value)),
         "float16": _to_f16,
         "bfloat16": _to_bf16,
-        "float32": _to_f32,
-        "float64": _to_f64,
+        "float32": lambda like, value: bits_u32_f32(value),
+        "float64": lambda like, value: bits_u64_f64(value),
     },
 )
 """narrow(like, value): the bits of an element of the array `like`, above them anything."""
-
-
-@jitable
-def _sum(a, b):
-    return a + b
-
-
-@jitable
-def _prod(a, b):
-    return a * b
 
 
 @jitable
@@ -149,28 +92,13 @@ def _max(a, b):
     return b if (b > a or not b == b) and a == a else a
 
 
-@jitable
-def _and(a, b):
-    return a & b
-
-
-@jitable
-def _or(a, b):
-    return a | b
-
-
-@jitable
-def _xor(a, b):
-    return a ^ b
-
-
 FOLDS = {
-    "sum": _sum,
-    "prod": _prod,
+    "sum": jitable(lambda a, b: a + b),
+    "prod": jitable(lambda a, b: a * b),
     "min": _min,
     "max": _max,
-    "and": _and,
-    "or": _or,
-    "xor": _xor,
+    "and": jitable(lambda a, b: a & b),
+    "or": jitable(lambda a, b: a | b),
+    "xor": jitable(lambda a, b: a ^ b),
 }
 """How two numbers are folded, by the name of the operation."""

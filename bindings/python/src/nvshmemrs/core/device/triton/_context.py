@@ -29,11 +29,13 @@ POLLS = tl.constexpr(64 if INTERPRETED.value else 1024)
 # Operations, for reports of wrong arguments: OP_PUT and so on. One number stands for all atomic operations.
 OP_ATOMIC = tl.constexpr(OPERATIONS["atomic_fetch_add"])
 globals().update({f"OP_{name.upper()}": tl.constexpr(number) for name, number in OPERATIONS.items()})
+# The names of operations in errors of the interpreter.
+_NAMES = {**NAMES, OP_ATOMIC.value: "atomic"}
 
 
 def refuse(ctx, kind, operation, pe, address, size):
     """Raises the error of a call, in the interpreter."""
-    give_up(NAMES, kind, operation, pe, ctx.n_pes, address, size)
+    give_up(_NAMES, kind, operation, pe, ctx.n_pes, address, size)
 
 
 refuse.__triton_builtin__ = True
