@@ -11,6 +11,7 @@ import nvshmemrs.core as nvshmem
 nvshmem.init()
 me, n = nvshmem.my_pe(), nvshmem.n_pes()
 if sys.argv[1] == "unhandled":  # by anyone
+    nvshmem.barrier_all()  # no PE is in init any more, whose errors are others
     if me == 1:
         raise ValueError("the cause")
     nvshmem.barrier_all()
