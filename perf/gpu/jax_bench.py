@@ -1,5 +1,6 @@
 """One PE of a job that measures all-reduces inside of jit: this library's, by a call of XLA's, and jax.lax.psum. PEs are the processes of
-jax.distributed, on a port that PE 0 picks. Started by nvshmemrs-run: jax_bench.py [BYTES ...]. PE 0 prints a row for each size.
+jax.distributed, on a port that PE 0 picks. Started by nvshmemrs-run: jax_bench.py [BYTES ...]. PE 0 prints its times: for each size a row, and a
+row with donated arrays.
 """
 
 from __future__ import annotations

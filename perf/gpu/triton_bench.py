@@ -171,7 +171,7 @@ def once(call, rounds):
 # Programs, elements of a block, warps: a thread has 4 or 8 packs of 16 bytes under way. The last ones have
 # as many programs and threads as the best puts of CUDA C++.
 CHOICES = ((128, 4096, 8), (128, 8192, 16), (512, 4096, 8), (132, 8192, 8), (264, 8192, 16), (132, 16384, 32))
-# Calls in a row. The first call waits for Python, for some percent of the time of a put.
+# Calls in a row. The first call waits for Python, which takes some percent of the time of a put.
 MOVES = 20
 
 

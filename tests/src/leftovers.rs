@@ -52,8 +52,8 @@ impl Leftovers {
         }
     }
 
-    /// Panics if there are new resources: a file, unless another test's program may have it; a process of the jobs started since, with the resources that it holds; a socket that
-    /// no process holds.
+    /// Panics if there are new resources: a file, unless another test's program may have it; a process of the jobs started since, with the
+    /// resources that it holds; a socket that no process holds.
     #[track_caller]
     pub fn assert_none_new(&self) {
         let words = STARTED.with_borrow(|words| words[self.started..].to_vec());

@@ -100,10 +100,13 @@ pub(crate) fn leave(handle: u64) -> Result<()> {
 /// Drops the runtimes that were left: by the header, their threads have returned from their calls. Those of signal handlers may be in flight;
 /// then a later runtime drops them.
 pub(crate) fn forget_left() {
+    // The question comes under the lock: a runtime that is in the list by then was hidden before the question.
+    let mut left = lock(&LEFT);
     if !INTERRUPTS.are_none() {
         return;
     }
-    let gone = std::mem::take(&mut *lock(&LEFT));
+    let gone = std::mem::take(&mut *left);
+    drop(left);
     // Dropped without the lock.
     drop(gone);
 }

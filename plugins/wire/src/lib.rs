@@ -22,7 +22,7 @@
 //! the network below it does. The receiver must check all that it reads.
 //!
 //! # Versions
-//! A table begins with [`VERSION`] and its size in bytes. The version grows when a field changes its meaning. New fields come at the
+//! A table begins with [`VERSION`] and its size in bytes. The version grows when a field changes its meaning or is removed. New fields come at the
 //! end, and a reader looks at a field only if the size covers it.
 
 use std::ffi::{c_char, c_void};

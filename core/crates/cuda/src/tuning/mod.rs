@@ -251,7 +251,7 @@ impl Tuning {
 }
 
 /// The choices for a GPU without a table: measured on H200 with 2, 4 and 8 PEs, except that the limits of Lamport's algorithm for 8 PEs and more
-/// are estimates.
+/// are estimates, and those of 4 PEs are from before its two shots.
 fn built_in() -> Vec<Class> {
     const K: u64 = 1 << 10;
     // The largest sizes that travel through the staging with flags, and by Lamport's algorithm, in teams of up to 2, 4, 8 and more members. Flags

@@ -45,6 +45,7 @@ impl HostTransport {
             segment.contains(layout.base, layout.span),
             "the layout leaves the segment"
         );
+        static_data::watch_forks();
         HostTransport {
             segment,
             layout,

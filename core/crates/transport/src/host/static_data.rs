@@ -67,8 +67,8 @@ impl Shared {
 /// The shared variables of this process. PEs that are threads have the executable's variables in common, and must not share them twice.
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 
-/// Whether a thread moves memory of the program, or forks. No child may be forked while some of it has moved and the rest has not. The addresses
-/// of a [`TemporaryMapping`] may be those that another thread's had before; the flag orders their accesses.
+/// Whether a thread moves memory of the program, or forks. No child may be forked while some of it has moved and the rest has not. A
+/// [`TemporaryMapping`] may have addresses that a mapping of another thread had before; the flag orders the accesses of the two threads.
 static MOVING: AtomicBool = AtomicBool::new(false);
 
 fn begin_move() {
@@ -81,13 +81,18 @@ fn end_move() {
     MOVING.store(false, Release);
 }
 
-/// Runs `body`, which moves memory of the program. A signal handler of this thread, which may write to it or fork, runs before or after.
-pub(super) fn moving<T>(body: impl FnOnce() -> T) -> T {
+/// From now on, a child that is forked gets its own copy of moved memory. Called before any memory moves: a fork under way meanwhile would
+/// not wait for the move.
+pub(super) fn watch_forks() {
     fork::copy_for_child(fork::Copying {
         before: copy_for_child,
         in_parent: forget_copy,
         in_child: take_copy,
     });
+}
+
+/// Runs `body`, which moves memory of the program. A signal handler of this thread, which may write to it or fork, runs before or after.
+pub(super) fn moving<T>(body: impl FnOnce() -> T) -> T {
     signals::blocked(|| {
         begin_move();
         let result = body();

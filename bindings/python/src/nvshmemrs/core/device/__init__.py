@@ -136,7 +136,7 @@ def fitting(found: DeviceState, caller: str, records: bool = False) -> DeviceSta
 
 
 def include_dir() -> str:
-    """The folder of ``nvshmemrs_device.cuh`` and ``nvshmemrs.h``, for NVRTC's and nvcc's ``-I``.
+    """The folder of ``nvshmemrs_device.cuh``, its parts and ``nvshmemrs.h``, for NVRTC's and nvcc's ``-I``.
 
     Local; needs no job. NotSupportedError if this installation came without them.
     """

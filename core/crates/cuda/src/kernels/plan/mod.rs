@@ -119,8 +119,10 @@ const DIRECT_BYTES: u64 = 32;
 /// The unit of chunks, and the least chunk of a reduction that is divided among the blocks.
 const LINE: u64 = 128;
 const LEAST_CHUNK: u64 = 1 << 10;
-/// The bytes that two shots must save each member, or the root, to be worth their longer latency.
+/// The bytes that two shots of a `reduce` must save each member, and those of a `broadcast` the root, to be worth their longer latency. For
+/// `broadcast` the limit is an estimate, above the sizes for which the library's tables choose Lamport's algorithm with one shot.
 const SECOND_SHOT: u64 = 384 << 10;
+const SECOND_SHOT_OF_BROADCAST: u64 = 1536 << 10;
 /// The fewest bytes for which collect uses one more block.
 const COLLECT_BYTES: u64 = 64 << 10;
 /// The most blocks of collect.
@@ -323,12 +325,15 @@ pub(crate) fn has_room(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> boo
 }
 
 /// Bytes of the share that each member folds for all in a `reduce` by Lamport's algorithm, or relays to all in a `broadcast`; 0: there is one
-/// shot. Two shots take longer, but a member sends fewer bytes if there are three members or more.
+/// shot. Two shots take longer, but with three members or more a member of a `reduce`, or the root, sends fewer bytes.
 fn share(operation: Operation, bytes: u64, team: &TeamArgs) -> u64 {
     let n = team.n as u64;
     let saved = bytes * n.saturating_sub(1) * n.saturating_sub(2) / n;
-    let has_shares = matches!(operation, Operation::Reduce | Operation::Broadcast);
-    let two_shots = has_shares && saved > SECOND_SHOT;
+    let two_shots = match operation {
+        Operation::Reduce => saved > SECOND_SHOT,
+        Operation::Broadcast => saved > SECOND_SHOT_OF_BROADCAST,
+        _ => false,
+    };
     match two_shots && bytes.is_multiple_of(n * LINE) {
         true => bytes / n,
         false => 0,
