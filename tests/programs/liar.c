@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXCHANGE, SEND, IN_FLIGHT, SEND_FROM, CLOSE = 12, FUNCTIONS, PUT = 1, FACTS = 512 };
+enum { EXCHANGE, SEND, IN_FLIGHT, SEND_FROM, CLOSE = 8, FUNCTIONS, PUT = 1, FACTS = 512 };
 
 struct table {
     uint32_t version, size;

@@ -119,10 +119,8 @@ const DIRECT_BYTES: u64 = 32;
 /// The unit of chunks, and the least chunk of a reduction that is divided among the blocks.
 const LINE: u64 = 128;
 const LEAST_CHUNK: u64 = 1 << 10;
-/// The bytes that two shots of a `reduce` must save each member, and those of a `broadcast` the root, to be worth their longer latency. For
-/// `broadcast` the limit is an estimate, above the sizes for which the library's tables choose Lamport's algorithm with one shot.
+/// The bytes that two shots must save each member, or the root, to be worth their longer latency.
 const SECOND_SHOT: u64 = 384 << 10;
-const SECOND_SHOT_OF_BROADCAST: u64 = 1536 << 10;
 /// The fewest bytes for which collect uses one more block.
 const COLLECT_BYTES: u64 = 64 << 10;
 /// The most blocks of collect.
@@ -329,11 +327,8 @@ pub(crate) fn has_room(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> boo
 fn share(operation: Operation, bytes: u64, team: &TeamArgs) -> u64 {
     let n = team.n as u64;
     let saved = bytes * n.saturating_sub(1) * n.saturating_sub(2) / n;
-    let two_shots = match operation {
-        Operation::Reduce => saved > SECOND_SHOT,
-        Operation::Broadcast => saved > SECOND_SHOT_OF_BROADCAST,
-        _ => false,
-    };
+    let has_shares = matches!(operation, Operation::Reduce | Operation::Broadcast);
+    let two_shots = has_shares && saved > SECOND_SHOT;
     match two_shots && bytes.is_multiple_of(n * LINE) {
         true => bytes / n,
         false => 0,
