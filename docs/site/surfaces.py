@@ -256,7 +256,7 @@ class Kernels:
     }
 
     def __init__(self, root: Path) -> None:
-        # The functions of the interface; those that they call are in other parts of the header.
+        # The interface's functions. Other parts of the header have the functions that these call.
         parts = [root / f"include/nvshmemrs_device/{part}.cuh" for part in ("typed", "functions", "names")]
         self.text = "".join(part.read_text() for part in parts).replace("\\\n", "\n")
         self.names = set(re.findall(r"^#define (nvshmemrs_\w+) ", self.text, re.MULTILINE))

@@ -44,7 +44,7 @@ template <class G> class Call {
         n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
         const u64 *counter = (const u64 *)row_->epochs + slot;
         if ((u32)handle >= job->n_teams || row_->generation != (u32)(handle >> 32)) n = 0;
-        if (s.check & CHECK_HOSTS && n != 0 && row_->far) report(s.job, given_.caller(), FAR_PE, operation, row_->far - 1, handle, 0);
+        if (s.check & CHECK_HOSTS && n != 0 && row_->unreachable) report(s.job, given_.caller(), UNREACHABLE_PE, operation, row_->unreachable - 1, handle, 0);
         if (s.check & CHECK_ARGUMENTS && n == 0) report(s.job, given_.caller(), WRONG_TEAM, operation, s.my_pe, handle, 0);
         if (s.check & CHECK_ARGUMENTS && slot >= job->slots) report(s.job, given_.caller(), WRONG_SLOT, operation, s.my_pe, slot, 0);
         good_ = n != 0 && slot < job->slots;

@@ -26,7 +26,7 @@ NVSHMEMRS_I_API void nvshmemrs_global_exit(nvshmemrs::device::Given s, int statu
 NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest, int pe) {
     const nvshmemrs::device::State &state = s.get();
     unsigned long offset = (unsigned long)dest - state.base - state.my_pe * state.stride;
-    bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes && nvshmemrs::device::is_near(state.check, state.job, pe);
+    bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes && nvshmemrs::device::is_reachable(state.check, state.job, pe);
     if (good) s.record(nvshmemrs::device::RECORD_POINTER, nvshmemrs::device::GET, pe);
     return good ? (void *)(state.base + pe * state.stride + offset) : nullptr;
 }

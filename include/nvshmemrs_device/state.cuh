@@ -75,7 +75,7 @@ template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version
 }
 
 // Whether kernels can access the memory of a PE.
-NVSHMEMRS_I_DEVICE bool is_near(u32 check, u64 job, i32 pe) {
+NVSHMEMRS_I_DEVICE bool is_reachable(u32 check, u64 job, i32 pe) {
     return !(check & CHECK_HOSTS) || (((const u32 *)((const Job *)job)->near)[pe / 32] >> pe % 32 & 1);
 }
 
@@ -83,7 +83,7 @@ NVSHMEMRS_I_DEVICE bool is_near(u32 check, u64 job, i32 pe) {
 template <int = 0>
 __device__ __noinline__ void check_memory(u32 check, u64 job, const char *caller, u64 own, i32 n_pes, u32 operation, i32 pe, u64 address, u64 bytes,
                                           u32 align) {
-    u32 kind = pe < 0 || pe >= n_pes ? WRONG_PE : is_near(check, job, pe) ? NOTHING : FAR_PE;
+    u32 kind = pe < 0 || pe >= n_pes ? WRONG_PE : is_reachable(check, job, pe) ? NOTHING : UNREACHABLE_PE;
     if (!kind && check & CHECK_ARGUMENTS) {
         u64 offset = address - own, room = ((const Job *)job)->heap_bytes;
         kind = offset > room || bytes > room - offset ? WRONG_ADDRESS : address % align ? WRONG_ALIGNMENT : NOTHING;

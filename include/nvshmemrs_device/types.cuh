@@ -165,7 +165,7 @@ struct Team {
     // Symmetric offset of the mail of the first MAIL_SLOTS slots: member m's words at ((slot * 2 + parity) * n + m). 0: there is none.
     u64 mail;
     // 1 + the first member that kernels do not reach; 0: they reach all.
-    i32 far;
+    i32 unreachable;
     // The words that one member sends another as long mail, which lies behind the mail, laid out alike. 0: there is none.
     u32 long_words;
 };
@@ -186,7 +186,7 @@ struct Report {
     char caller[64];
 };
 static_assert(sizeof(State) == 64 && sizeof(Job) == 64 && sizeof(Team) == 64 && sizeof(Report) == 104, "as the library's");
-// NVRTC has no other one that is constant.
+// NVRTC's only constant expression for an offset is __INTADDR__.
 #ifdef __CUDACC_RTC__
 #define NVSHMEMRS_I_AT(T, FIELD, OFFSET) static_assert(__INTADDR__(&((T *)0)->FIELD) == OFFSET, #FIELD)
 #else
@@ -210,7 +210,7 @@ NVSHMEMRS_I_AT(Team, sync, 24);
 NVSHMEMRS_I_AT(Team, epochs, 32);
 NVSHMEMRS_I_AT(Team, generation, 40);
 NVSHMEMRS_I_AT(Team, mail, 48);
-NVSHMEMRS_I_AT(Team, far, 56);
+NVSHMEMRS_I_AT(Team, unreachable, 56);
 NVSHMEMRS_I_AT(Team, long_words, 60);
 NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
@@ -228,10 +228,10 @@ enum : u32 { CHECK_ARGUMENTS = 1, CHECK_HOSTS = 2 };
 // Values of Report::kind.
 enum : u32 {
     NOTHING = 0, WRONG_PE = 1, WRONG_ADDRESS = 2, WRONG_ALIGNMENT = 3, WRONG_TEAM = 4, WRONG_SLOT = 5, WRONG_ARGUMENT = 6,
-    // `pe` is the version that the kernel was compiled for, `address` that of the state.
+    // `pe` is the version that the kernel was compiled for, `address` is the state's version.
     WRONG_VERSION = 7,
-    // A PE of another host.
-    FAR_PE = 8,
+    // A PE that kernels do not reach: it is on another host.
+    UNREACHABLE_PE = 8,
     // An operation that cannot be recorded for the checker.
     NOT_RECORDED = 10,
 };

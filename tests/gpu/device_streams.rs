@@ -1,12 +1,11 @@
 //! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, concurrency. Each test
 //! is a part of `programs/device_streams.c`, `programs/device_beside.c`, `programs/device_held.c` or `programs/device_let_go.c`.
 
-use nvshmemrs_tests::fakes::{fakes, with_fakes};
+use nvshmemrs_tests::fakes::{fakes, run_part, with_fakes};
 use nvshmemrs_tests::promise;
 use nvshmemrs_tests::{HANG, Output, compile_c, compile_shared, launcher, program, run};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -32,23 +31,7 @@ fn output(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
 }
 
 fn output_of(program: &Path, part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
-    output_by(launcher(n, &[]), program, part, settings)
-}
-
-fn output_by(
-    mut command: Command,
-    program: &Path,
-    part: &str,
-    settings: &[(&str, &str)],
-) -> Output {
-    with_fakes(&mut command)
-        .arg(program)
-        .arg(part)
-        .stdin(Stdio::null())
-        .env("NVSHMEMRS_TIMEOUT", "30")
-        .env("FAKE_CUDA_LEAKS", "1")
-        .envs(settings.iter().copied());
-    run(&mut command, HANG)
+    run_part(launcher(n, &[]), program, part, settings)
 }
 
 fn passes(part: &str, n: u32) {
@@ -211,7 +194,7 @@ fn what_waits_for_the_gpu_ends_within_its_limits() {
 #[test]
 fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
     let command = launcher(2, &["--grace", "20"]);
-    output_by(command, &HELD, "held_survivor", &HELD_QUEUES)
+    run_part(command, &HELD, "held_survivor", &HELD_QUEUES)
         .assert_stdout("held ok: held_survivor\n");
 }
 

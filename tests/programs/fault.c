@@ -52,7 +52,7 @@ static void die(void)
     else if (strcmp(how, "exit3") == 0)
         exit(3);
     else if (strcmp(how, "stop") == 0)
-        /* To this thread: it would go on for as long as another one that has the signal waits for a core. */
+        /* Stops the calling thread itself. A signal to the process may go to another thread, and this thread runs on until that thread has a core. */
         raise(SIGSTOP);
     /* It was continued. */
     _exit(77);

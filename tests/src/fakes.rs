@@ -28,6 +28,23 @@ pub fn with_fakes(command: &mut Command) -> &mut Command {
     command
 }
 
+/// Runs a part of a test program for GPUs by a launcher's command; the stand-in reports leaks.
+pub fn run_part(
+    mut command: Command,
+    program: &Path,
+    part: &str,
+    settings: &[(&str, &str)],
+) -> Output {
+    with_fakes(&mut command)
+        .arg(program)
+        .arg(part)
+        .stdin(Stdio::null())
+        .env("NVSHMEMRS_TIMEOUT", "30")
+        .env("FAKE_CUDA_LEAKS", "1")
+        .envs(settings.iter().copied());
+    run(&mut command, HANG)
+}
+
 /// Runs a part of a test program for GPUs with `n` PEs of the stand-in, which reports leaks and launches. Each PE must print that the part has
 /// passed, as `LABEL ok: PART`.
 pub fn part_passes(
@@ -36,15 +53,8 @@ pub fn part_passes(
     settings: &[(&str, &str)],
 ) -> Output {
     let mut command = launcher(n, options);
-    with_fakes(&mut command)
-        .arg(program)
-        .arg(part)
-        .stdin(Stdio::null())
-        .env("NVSHMEMRS_TIMEOUT", "30")
-        .env("FAKE_CUDA_LEAKS", "1")
-        .env("FAKE_CUDA_LAUNCHES", "1")
-        .envs(settings.iter().copied());
-    let output = run(&mut command, HANG).succeeded();
+    command.env("FAKE_CUDA_LAUNCHES", "1");
+    let output = run_part(command, program, part, settings).succeeded();
     let words = format!("{label} ok: {part}\n");
     let times = output.stdout.matches(&words).count();
     assert_eq!(times, n as usize, "{}", output.describe());

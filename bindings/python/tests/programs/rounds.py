@@ -129,7 +129,7 @@ def figures() -> Dict[str, int]:
     start = time.monotonic()
     while True:
         if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
-            # Closes streams that were let go and are idle by now, and frees what was collected.
+            # Closes released streams that are idle by now, and frees collected arrays.
             nvshmem.Stream().close()
             nvshmem.barrier_all()
             nvshmem.free_array(nvshmem.array(1))

@@ -12,7 +12,7 @@ struct Object {
     freed: AtomicBool,
 }
 
-/// The owner frees the object once no call can find it and none is in flight; what the calls did happened before.
+/// The owner frees the object once no call can find it and none is in flight; all accesses of the calls happened before.
 pub(crate) fn no_call_uses_a_freed_object(calls: usize) {
     let object = Arc::new(Object::default());
     let used = Arc::new(AtomicBool::new(false));

@@ -115,7 +115,7 @@ const CLOSING: u32 = 0x63_6c6f;
 const HEADS: u64 = 2 * (8 + 16);
 /// Steps of a collective that have flags of their own.
 const STEPS: u64 = 2;
-/// A team has staging for Lamport's algorithm, three times that of flags, only if flags have at least so many bytes per member and parity.
+/// A team has staging for Lamport's algorithm, three times the staging of flags, only if flags have at least so many bytes per member and parity.
 const LEAST_SLOT: u64 = 4 << 10;
 /// The most blocks of a collective.
 const MOST_BLOCKS: u64 = 128;

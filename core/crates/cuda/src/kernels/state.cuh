@@ -1,7 +1,7 @@
 // Written from device_state/state.rs, where it is declared; a test compares the two.
 #pragma once
 
-// NVRTC has no other one that is constant.
+// NVRTC's only constant expression for an offset is __INTADDR__.
 #ifdef __CUDACC_RTC__
 #define OFFSET_OF(type, field) __INTADDR__(&((type *)0)->field)
 #else

@@ -101,7 +101,7 @@ impl CudaTransport {
             }
             at = match mapping_of(at) {
                 Ok((base, bytes)) if base.saturating_add(bytes) > at => base.saturating_add(bytes),
-                // Memory without a known extent, such as that of another API which the program has mapped: then the last byte decides.
+                // Memory without a known extent, such as memory of another API that the program has mapped: then the last byte decides.
                 _ => return is_private(end - 1),
             };
         }

@@ -77,7 +77,7 @@ pub struct DeviceTeam {
     /// The symmetric offset of the team's mail.
     mail: u64,
     /// 1 + the first member that kernels do not reach; 0: they reach all.
-    far: i32,
+    unreachable: i32,
     /// The words of the team's long mail that a member sends another; it follows the mail. 0: there is none. Older libraries leave it 0.
     long_words: u32,
 }
@@ -94,7 +94,7 @@ const _: () = {
     assert!(offset_of!(DeviceTeam, first) == 8 && offset_of!(DeviceTeam, step) == 12);
     assert!(offset_of!(DeviceTeam, members) == 16 && offset_of!(DeviceTeam, sync) == 24);
     assert!(offset_of!(DeviceTeam, epochs) == 32 && offset_of!(DeviceTeam, generation) == 40);
-    assert!(offset_of!(DeviceTeam, mail) == 48 && offset_of!(DeviceTeam, far) == 56);
+    assert!(offset_of!(DeviceTeam, mail) == 48 && offset_of!(DeviceTeam, unreachable) == 56);
     assert!(offset_of!(DeviceTeam, long_words) == 60);
     // `TEAMS` of the header: it looks at so many rows in every job.
     assert!(MAX_TEAMS >= 320);
@@ -145,7 +145,7 @@ impl DeviceTeam {
             epochs: own + area.epochs(team),
             generation,
             mail: area.mail(team),
-            far: reached.first_far(members).map_or(0, |pe| pe + 1),
+            unreachable: reached.first_unreachable(members).map_or(0, |pe| pe + 1),
             long_words: area.long_words(team),
             ..DeviceTeam::default()
         }
@@ -240,8 +240,8 @@ mod tests {
         assert_eq!(even.words()[5], 5);
         assert_eq!(even.words()[7], u64::from(area.long_words(7)) << 32);
         reached.set(&Hosts::new(&[0, 1, 0, 1].map(|id| [id; 16]), 2));
-        assert_eq!(row(&[0, 2]).far, 0);
-        assert_eq!(row(&[2, 3, 1]).far, 4);
+        assert_eq!(row(&[0, 2]).unreachable, 0);
+        assert_eq!(row(&[2, 3, 1]).unreachable, 4);
     }
 
     #[test]

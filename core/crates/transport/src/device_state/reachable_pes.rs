@@ -33,7 +33,7 @@ impl ReachablePes {
     }
 
     /// The first of some PEs that kernels do not reach.
-    pub(crate) fn first_far(&self, pes: &[Pe]) -> Option<Pe> {
+    pub(crate) fn first_unreachable(&self, pes: &[Pe]) -> Option<Pe> {
         pes.iter().copied().find(|&pe| !self.has(pe))
     }
 
@@ -52,13 +52,13 @@ mod tests {
     #[test]
     fn pes_of_this_host_are_reached() {
         let reached = ReachablePes::default();
-        assert!(reached.has(77) && reached.first_far(&[0, 99]).is_none());
+        assert!(reached.has(77) && reached.first_unreachable(&[0, 99]).is_none());
         assert_eq!([false, true].map(|check| reached.checks(check)), [0, 1]);
         let ids: Vec<_> = (0..70).map(|pe| [u8::from(pe % 3 == 0); 16]).collect();
         reached.set(&Hosts::new(&ids, 3));
         let near: Vec<Pe> = (0..70).filter(|&pe| reached.has(pe)).collect();
         assert_eq!(near, (0..70).step_by(3).collect::<Vec<_>>());
-        assert_eq!(reached.first_far(&[69, 33, 68, 1]), Some(68));
+        assert_eq!(reached.first_unreachable(&[69, 33, 68, 1]), Some(68));
         assert_eq!([false, true].map(|check| reached.checks(check)), [2, 3]);
     }
 }

@@ -29,7 +29,7 @@ macro_rules! kernel_struct {
             /// The declaration for the device code.
             pub const HEADER: &str = concat!(
                 "// Written from device_state/state.rs, where it is declared; a test compares the two.\n#pragma once\n\n",
-                "// NVRTC has no other one that is constant.\n#ifdef __CUDACC_RTC__\n",
+                "// NVRTC's only constant expression for an offset is __INTADDR__.\n#ifdef __CUDACC_RTC__\n",
                 "#define OFFSET_OF(type, field) __INTADDR__(&((type *)0)->field)\n#else\n",
                 "#define OFFSET_OF(type, field) __builtin_offsetof(type, field)\n#endif\n\n",
                 $("//", $head, "\n",)*
