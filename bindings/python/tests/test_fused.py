@@ -5,8 +5,9 @@ here. On GPUs the program fused_operations.py runs, too.
 from __future__ import annotations
 
 import sys
+import types
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 import pytest
 from conftest import program, run, run_job
@@ -14,6 +15,8 @@ from kept import kept
 from test_libraries import runs_with_torch
 
 import nvshmemrs.core as nvshmem
+from nvshmemrs.core._job import job
+from nvshmemrs.core.device import _triton_launch as _launch
 
 PARTS = ("norm", "experts", "product", "teams")
 INTERPRETED = {"TRITON_INTERPRET": "1", "NVSHMEMRS_MEMORY": "host"}
@@ -45,6 +48,73 @@ def test_products_in_pieces(n: int, launch: Callable[..., str], monkeypatch: pyt
     for name, value in INTERPRETED.items():
         monkeypatch.setenv(name, value)
     launch(n, "fused_pieces.py")
+
+
+class Launched:
+    """A stand-in for a kernel of Triton and for its compiled form; `calls` gets the arguments of each launch."""
+
+    def __init__(self, name: str, arg_names: List[str], calls: List[Tuple[str, Any]]) -> None:
+        self.__name__, self.arg_names, self.calls = name, arg_names, calls
+        self.do_not_specialize: List[str] = []
+
+    def __getitem__(self, grid: Tuple[int, ...]) -> Callable[..., "Launched"]:
+        def run(*values: Any, **constants: Any) -> "Launched":
+            numbers = [value.data_ptr() if hasattr(value, "data_ptr") else value for value in values]
+            self.calls.append((self.__name__, (grid, numbers, constants)))
+            return Launched("compiled", self.arg_names, self.calls)
+
+        return run
+
+
+def test_a_compiled_kernel_is_launched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton")
+    monkeypatch.setattr(job, "device", 0)
+    monkeypatch.setattr(_launch, "_compiled", {})
+    calls: List[Tuple[str, Any]] = []
+    kernel = Launched("kernel", ["x", "y", "n", "eps", "BLOCK", "WIDE"], calls)
+
+    def start(x: int, y: int, n: int, block: int = 8, kind: str = "int32") -> None:
+        memory = _launch.Memory(x, kind), _launch.Memory(y, "int64")
+        _launch.launch(kernel, 5, memory, (n, 0.5), BLOCK=block, num_warps=4, WIDE=True)
+
+    start(32, 64, 7)
+    start(48, 80, 9)
+    assert calls == [
+        ("kernel", ((5,), [32, 64, 7, 0.5], {"BLOCK": 8, "num_warps": 4, "WIDE": True})),
+        ("compiled", ((5, 1, 1), [48, 80, 9, 0.5, 8, True], {"stream": None})),
+    ]
+    calls.clear()
+    others = (40, 64, 7), (32, 72, 7), (32, 64, 1), (32, 64, 16), (32, 64, 1 << 31), (32, 64, 7, 16), (32, 64, 7, 8, "int8")
+    for other in others:
+        start(*other)
+        start(*other)
+    assert [name for name, _ in calls] == len(others) * ["kernel", "compiled"]
+    calls.clear()
+    kernel.__name__, kernel.arg_names, kernel.do_not_specialize = "other", ["x", "n"], ["n"]
+
+    def once(n: int, loaded_only: bool) -> bool:
+        return _launch.launch(kernel, 1, [_launch.Memory(32, "int32")], [n], loaded_only=loaded_only)
+
+    assert not once(7, True)
+    assert once(7, False) and all(once(n, True) for n in (1, 16, -7))
+    assert not once(1 << 31, True) and not once(-(1 << 31) - 1, True)
+    assert [name for name, _ in calls] == ["other"] + 3 * ["compiled"]
+    stream = types.SimpleNamespace(cuda_stream=77)
+    _launch.launch(kernel, 1, [_launch.Memory(32, "int32")], [7], stream=stream)
+    assert calls[-1] == ("compiled", ((1, 1, 1), [32, 7], {"stream": 77}))
+
+
+def test_numbers_of_one_key_are_the_same_to_triton() -> None:
+    pytest.importorskip("triton")
+    from triton._C.libtriton import native_specialize_impl
+    from triton.backends.nvidia.compiler import CUDABackend
+
+    found: Dict[int, Set[Any]] = {}
+    for number in (0, 1, 2, 15, 16, 17, 32, 100, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, 1 << 40, 0.0, 1.0, 1e-6):
+        special = native_specialize_impl(CUDABackend, number, False, True, True)
+        found.setdefault(_launch._specialized(number), set()).add(special)
+    assert all(len(specials) == 1 for specials in found.values()), found
+    assert len(found) == 6, found
 
 
 def test_kernels_compile_for_gpus(tmp_path: Path) -> None:

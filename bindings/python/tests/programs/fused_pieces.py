@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import nvshmemrs.core as nvshmem
+from nvshmemrs.core._job import job
 
 
 class Tensor(np.ndarray):
@@ -26,14 +27,17 @@ class Tensor(np.ndarray):
         return self
 
 
-class Stream:
-    def wait_stream(self, other: Any) -> None:
-        pass
+    def data_ptr(self) -> int:
+        return self.ctypes.data
 
+
+class Stream:
     def wait_event(self, event: Any) -> None:
         pass
 
-    def record_event(self) -> None:
+
+class Event:
+    def record(self, stream: Any) -> None:
         pass
 
 
@@ -48,7 +52,7 @@ def matmul(a: Any, b: Any, out: Any) -> None:
 stream = Stream()
 torch: Any = types.ModuleType("torch")
 torch.cuda = types.SimpleNamespace(
-    current_stream=lambda: stream, stream=lambda _: contextlib.nullcontext(), Stream=lambda *_, **__: stream
+    current_stream=lambda: stream, stream=lambda _: contextlib.nullcontext(), Stream=lambda *_, **__: stream, Event=Event
 )
 torch.addmm, torch.matmul = addmm, matmul
 # Arrays of NumPy's are none.
@@ -68,7 +72,7 @@ def main() -> None:
     from nvshmemrs.core.fused._product import Factors
 
     sys.modules["torch"] = torch
-    _pieces._tensor = tensor
+    _pieces._tensor, _pieces.handle_of = tensor, lambda _: job.handle
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
     M, N, K = 6 * n, 16, 8
     out = nvshmem.array((M, N), "float32")

@@ -200,7 +200,8 @@ def _of_torch(torch: Any, tensor: Any, name: str) -> Described:
         return same and now.dtype == kind  # type: ignore[no-any-return]
 
     dtype = torch_dtype(kind)
-    strides = tuple(step * dtype.itemsize for step in steps)
+    itemsize = dtype.itemsize
+    strides = tuple([step * itemsize for step in steps])
     return Described(address, dtype, shape, strides, bool(tensor.is_cuda), is_same)
 
 
@@ -208,18 +209,18 @@ def torch_dtype(dtype: Any) -> np.dtype:
     """NumPy's name for a torch dtype; bfloat16 and the float8 types have ml_dtypes's, or, without
     it, a type of their size and name.
     """
-    name = str(dtype).rpartition(".")[2]
-    known = _TORCH.get(name)
+    known = _TORCH.get(dtype)
     if known is None:
+        name = str(dtype).rpartition(".")[2]
         try:
             known = np.dtype(name)
         except TypeError:
             known = _without_numpy(name)
-        _TORCH[name] = known
+        _TORCH[dtype] = known
     return known
 
 
-_TORCH: Dict[str, np.dtype] = {}
+_TORCH: Dict[Any, np.dtype] = {}
 _BYTES = {name: SIZES[code] for name, code in NARROW.items()}
 
 

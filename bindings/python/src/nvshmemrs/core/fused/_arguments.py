@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 from typing import Any, ContextManager, Optional, Sequence, Tuple
 
@@ -13,6 +14,7 @@ from .. import _foreign
 from .._arguments import integer, shown
 from .._dtypes import numpy_dtype
 from .._job import job, lib
+from ..device._triton_launch import Memory
 from ..memory import owner_of
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from ._workspace import Workspace
@@ -26,7 +28,7 @@ WARPS = (1, 2, 4, 8, 16, 32)
 
 
 class Array:
-    """An array argument: its address, and the value that a kernel gets for it."""
+    """An array argument."""
 
     def __init__(self, value: Any, name: str, found: _foreign.Described) -> None:
         self.value = value
@@ -36,10 +38,15 @@ class Array:
         self.nbytes = found.nbytes
         self.dtype = found.dtype
         assert found.dtype is not None
-        self.kind = found.dtype.name if found.dtype.names is None else found.dtype.names[0]
+        self.kind = _kind(found.dtype)
 
     def __repr__(self) -> str:
         return f"{self.name} of shape {self.shape} and dtype {self.kind}"
+
+    @property
+    def memory(self) -> Memory:
+        """The array in a kernel's arguments."""
+        return Memory(self.address, self.kind)
 
     @property
     def host(self) -> "np.ndarray[Any, Any]":
@@ -48,6 +55,11 @@ class Array:
             numpy_dtype(self.kind)  # says that ml_dtypes is missing
         memory: Any = (ctypes.c_char * self.nbytes).from_address(self.address)
         return np.ndarray(self.shape, self.dtype, memory)
+
+
+@functools.lru_cache(maxsize=None)
+def _kind(dtype: "np.dtype[Any]") -> str:
+    return dtype.name if dtype.names is None else dtype.names[0]
 
 
 def workspace_of(value: Any, call: str) -> Workspace:
@@ -153,25 +165,6 @@ def kernels() -> Any:
     return _kernels
 
 
-def pointer(found: Array) -> Any:
-    """An array in a kernel's arguments."""
-    return at(found.address, found.kind, found.shape, found.value)
-
-
-def at(address: int, name: str, shape: Tuple[int, ...] = (), keeper: Any = None) -> Any:
-    """Memory in a kernel's arguments."""
-    from ..device.triton import Pointer
-
-    return Pointer(address, name, shape, keeper)
-
-
-def state() -> Any:
-    """The first argument of kernels."""
-    from ..device.triton import state
-
-    return state()
-
-
 def on_stream(stream: Any, call: str) -> ContextManager[Any]:
     """Launches go to this stream; with None to torch's current one."""
     if job.device < 0:
@@ -197,11 +190,14 @@ def on_stream(stream: Any, call: str) -> ContextManager[Any]:
 
 def multiprocessors() -> int:
     """Of this PE's GPU; in the interpreter, as many programs as a small launch needs."""
-    if job.device < 0:
-        return 2
+    return 2 if job.device < 0 else _multiprocessors(job.device)
+
+
+@functools.lru_cache(maxsize=None)
+def _multiprocessors(device: int) -> int:
     import torch  # type: ignore[import-not-found, unused-ignore]
 
-    return int(torch.cuda.get_device_properties(job.device).multi_processor_count)
+    return int(torch.cuda.get_device_properties(device).multi_processor_count)
 
 
 def power_of_2(n: int) -> int:

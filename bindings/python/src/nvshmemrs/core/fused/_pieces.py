@@ -12,9 +12,9 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Iterator, Tuple
 
 from .. import _foreign
-from .._job import job
-from ..memory import peer_address
-from . import _arguments as args
+from .._job import check, job, lib
+from ..device._triton_launch import Memory, launch
+from ..streams import handle_of
 from ._arguments import Array
 from ._workspace import MOST_PIECES, Workspace
 
@@ -52,41 +52,43 @@ class Pieces:
         is_tensor = hasattr(f.b.value, "untyped_storage")
         stored = f.b.value if is_tensor else _tensor(f.b.address, f.stored, f.b.kind, f.b.value)
         self.b = stored if f.strides[1] == 1 else stored.T
-        self.main, self.side = torch.cuda.current_stream(), ws.side()
+        self.main = torch.cuda.current_stream()
+        self.side, self.met, self.event = ws.side()
+        self.queue = handle_of(self.side)
         # Tensors of both streams are kept until the main stream waits for the other one.
         self.kept: "list[Any]" = []
-        self.side.wait_stream(self.main)
-        with torch.cuda.stream(self.side):
-            parts = [args.at(ws.address(name), "int64") for name in ("head", "calls", "entered")]
-            kernels.meet_kernel[(1,)](args.state(), *parts, num_warps=1)
-        self.met = self.side.record_event()
-        self.call = _tensor(ws.address("calls"), (1,), "int64")
+        self._order(self.main, self.side)
+        launch(kernels.meet_kernel, 1, ws.memory("head", "calls", "entered"), stream=self.side, num_warps=1)
+        self.met.record(self.side)
 
-    def send(self, dest: Any, source: Any, member: int, slot: int) -> None:
-        """Copies a result of the main stream to a member, and signals it: the number of the call is
-        copied to the member's flag.
+    def _order(self, first: Any, then: Any) -> None:
+        """What is queued on the second stream from now on follows what is queued on the first."""
+        self.event.record(first)
+        then.wait_event(self.event)
+
+    def send(self, dest: int, source: Any, member: int, slot: int) -> None:
+        """Puts rows of the main stream to an address of a member, and signals it: the number of the call
+        is put to the member's flag.
         """
-        self.kept += [dest, source]
-        self.side.wait_stream(self.main)
-        flags = _tensor(peer_address(self._flag(self.ws.me, slot), self.ws.pes[member]), (1,), "int64")
-        with self.torch.cuda.stream(self.side):
-            dest.copy_(source, non_blocking=True)
-            flags.copy_(self.call, non_blocking=True)
+        self.kept.append(source)
+        self._order(self.main, self.side)
+        flag, calls = self._flag(self.ws.me, slot), self.ws.address("calls")
+        for to, from_, nbytes in ((dest, source.data_ptr(), source.nbytes), (flag, calls, 8)):
+            check(lib.nvshmemrs_put(self.queue, to, from_, nbytes, self.ws.pes[member]))
 
     def wait(self, member: int, slot: int) -> None:
         """Makes the main stream wait for the rows of a member."""
         # The kernel reads the number of the call.
         self.main.wait_event(self.met)
-        calls, flag = self.ws.address("calls"), self._flag(member, slot)
-        kernel = self.kernels.wait_kernel[(1,)]
-        kernel(args.state(), args.at(calls, "int64"), args.at(flag, "int64"), num_warps=1)
+        flag = Memory(self._flag(member, slot), "int64")
+        launch(self.kernels.wait_kernel, 1, (*self.ws.memory("calls"), flag), num_warps=1)
 
     def _flag(self, sender: int, slot: int) -> int:
         return self.ws.address("arrived") + (sender * 2 * MOST_PIECES + slot) * 8
 
-    def staging(self, pe: int, shape: Tuple[int, ...]) -> Any:
-        """The workspace's memory on a PE."""
-        return _tensor(peer_address(self.ws.address("pieces"), pe), shape, self.f.a.kind)
+    def staging(self, shape: Tuple[int, ...]) -> Any:
+        """The workspace's memory of this PE."""
+        return _tensor(self.ws.address("pieces"), shape, self.f.a.kind)
 
     def rows(self, begin: int, section: int) -> "Iterator[Tuple[int, slice]]":
         """The pieces of a section: their numbers and rows."""
@@ -100,7 +102,7 @@ class Pieces:
     def joined(self) -> "Iterator[None]":
         """Makes the main stream wait for the other stream at the end."""
         yield
-        self.main.wait_stream(self.side)
+        self._order(self.side, self.main)
         self.kept.clear()
 
 
@@ -108,17 +110,16 @@ def all_reduce(p: Pieces, out: Array) -> None:
     """With two members: sends the other's rows to its `out`, and adds the received rows."""
     ws, section = p.ws, p.f.rows // 2
     other = 1 - ws.me
-    here = _of(out)
-    there = _tensor(peer_address(out.address, ws.pes[other]), out.shape, out.kind)
+    here, row = _of(out), p.f.width * p.f.itemsize
     with p.joined():
         for piece, rows in p.rows(other * section, section):
-            p.send(there[rows], p.a[rows] @ p.b, other, piece)
+            p.send(out.address + rows.start * row, p.a[rows] @ p.b, other, piece)
         last = 0
         for piece, rows in p.rows(ws.me * section, section):
             p.wait(other, piece)
             here[rows].addmm_(p.a[rows], p.b)
             last = p.count + piece
-            p.send(there[rows], here[rows], other, last)
+            p.send(out.address + rows.start * row, here[rows], other, last)
         p.wait(other, last)
 
 
@@ -126,12 +127,12 @@ def reduce_scatter(p: Pieces, out: Array) -> None:
     """With two members: sends the other's rows to its workspace."""
     torch, ws, section = p.torch, p.ws, p.f.rows // 2
     other = 1 - ws.me
-    here, came = _of(out), p.staging(ws.pes[ws.me], out.shape)
-    there = p.staging(ws.pes[other], out.shape)
+    here, came = _of(out), p.staging(out.shape)
+    there, row = ws.address("pieces"), p.f.width * p.f.itemsize
     with p.joined():
         for piece, rows in p.rows(0, section):
             first = other * section
-            p.send(there[rows], p.a[first + rows.start : first + rows.stop] @ p.b, other, piece)
+            p.send(there + rows.start * row, p.a[first + rows.start : first + rows.stop] @ p.b, other, piece)
         for piece, rows in p.rows(0, section):
             first = ws.me * section
             p.wait(other, piece)
@@ -142,15 +143,14 @@ def all_gather(p: Pieces, out: Array) -> None:
     """This member's rows go to all others while it multiplies them."""
     torch, ws, section = p.torch, p.ws, p.f.rows
     here = _of(out)
-    shape = (ws.n, section, p.f.depth)
-    came = p.staging(ws.pes[ws.me], shape)
+    came, row = p.staging((ws.n, section, p.f.depth)), p.f.depth * p.f.itemsize
+    there = ws.address("pieces") + ws.me * section * row
     with p.joined():
         for step in range(1, ws.n):
             # The member that multiplies this one's rows first.
             member = (ws.me - step) % ws.n
-            there = p.staging(ws.pes[member], shape)
             for piece, rows in p.rows(0, section):
-                p.send(there[ws.me][rows], p.a[rows], member, piece)
+                p.send(there + rows.start * row, p.a[rows], member, piece)
         torch.matmul(p.a, p.b, out=here[ws.me * section :][:section])
         for step in range(1, ws.n):
             member = (ws.me + step) % ws.n

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _foreign
 from .._arguments import shown
 from .._job import job
+from ..device._triton_launch import Memory, launch
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
 from ._arguments import Array
@@ -170,13 +171,11 @@ class Product:
             else:
                 in_tiles(kernels)
 
-    def pointers(self) -> Tuple[Any, ...]:
+    def memory(self) -> Tuple[Memory, ...]:
         """The first arguments of the kernels: the workspace, its staging memory, and the matrices."""
         ws, f = self.ws, self.f
-        parts = [args.at(ws.address(name), "int64") for name in ("head", "calls", "flags", "left")]
-        staging = args.at(ws.address("product"), f.a.kind)
-        matrices = [args.pointer(found) for found in (f.a, f.b, self.out)]
-        return (args.state(), *parts, staging, *matrices)
+        staging = Memory(ws.address("product"), f.a.kind)
+        return (*ws.memory("head", "calls", "flags", "left"), staging, f.a.memory, f.b.memory, self.out.memory)
 
     def halves(self) -> Tuple[int, int]:
         """Elements and flags of a half of the workspace."""
@@ -185,7 +184,7 @@ class Product:
     def reduce_in_tiles(self, kernels: Any, section: int, *, everywhere: bool) -> None:
         """Starts the kernel that sums the members' products; each member sums `section` rows."""
         f, tiles = self.f, self.tiles
-        kernels.reduce_product_kernel[(tiles.programs,)](
-            *self.pointers(), f.rows, f.width, f.depth, *f.strides, section, *self.halves(),
-            **f.constants(tiles), EVERYWHERE=everywhere,
+        launch(
+            kernels.reduce_product_kernel, tiles.programs, self.memory(),
+            (f.rows, f.width, f.depth, *f.strides, section, *self.halves()), **f.constants(tiles), EVERYWHERE=everywhere,
         )  # fmt: skip

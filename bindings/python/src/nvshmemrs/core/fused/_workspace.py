@@ -12,6 +12,7 @@ from .._arguments import integer, team_of
 from .._job import check, job, lib
 from .._members import members_of, team_words
 from ..collective import barrier, reduce
+from ..device._triton_launch import Memory
 from ..direct import team_my_pe, team_n_pes
 from ..memory import Buffer, buffer, fail_allocation, free
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
@@ -64,6 +65,7 @@ class Workspace(Handle):
         self._buffer: Optional[Buffer] = None
         self._runtime = job.runtime
         self._side: Any = None
+        self._memory: Dict[Tuple[str, ...], List[Memory]] = {}
         self.team: Optional[int] = None
         try:
             self.reduce_bytes = _size(reduce_bytes, "reduce_bytes")
@@ -155,6 +157,16 @@ class Workspace(Handle):
         """Where a part lies on this PE."""
         return self.live().live_address() + self._at[name]
 
+    def memory(self, *names: str) -> List[Memory]:
+        """Parts of 64-bit words as arguments of a kernel, after the state of this PE's kernels."""
+        found = self._memory.get(names)
+        if found is None:
+            from ..device.triton import state
+
+            parts = [Memory(self.address(name), "int64") for name in names]
+            found = self._memory[names] = [Memory(state().data_ptr(), "int64"), *parts]
+        return found
+
     @property
     def handle(self) -> int:
         """Its team's, of a member."""
@@ -170,11 +182,11 @@ class Workspace(Handle):
         return array
 
     def side(self) -> Any:
-        """A stream of torch's beside the caller's."""
+        """A stream of torch's beside the caller's, and two events for its order with the caller's."""
         if self._side is None:
             import torch  # type: ignore[import-not-found, unused-ignore]
 
-            self._side = torch.cuda.Stream(job.device, priority=-1)
+            self._side = torch.cuda.Stream(job.device, priority=-1), torch.cuda.Event(), torch.cuda.Event()
         return self._side
 
     def live(self) -> Buffer:

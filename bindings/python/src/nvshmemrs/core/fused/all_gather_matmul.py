@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional, Tuple
 
 from ..collective import fcollect
+from ..device._triton_launch import launch
 from ..nvshmem_types import NvshmemInvalid
 from ._product import SENDERS, Product, multiplied
 from ._workspace import Workspace
@@ -50,8 +51,8 @@ def all_gather_matmul(
         senders = min(SENDERS, chosen.programs - 1)
         if senders < 1:
             raise NvshmemInvalid(f"tiles={tiles}: {_CALL} needs 2 programs, of which one sends")
-        kernels.gather_product_kernel[(chosen.programs,)](
-            *p.pointers(), f.width, f.depth, *f.strides, f.rows, *p.halves(),
+        launch(
+            kernels.gather_product_kernel, chosen.programs, p.memory(), (f.width, f.depth, *f.strides, f.rows, *p.halves()),
             **f.constants(chosen), SENDERS=1 if senders < SENDERS else SENDERS,
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import shown
 from ..collective import reduce
+from ..device._triton_launch import Memory, launch
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
 from ._arguments import Array
@@ -91,22 +92,16 @@ def all_reduce_rms_norm(
         units = groups if two else rows
         warps = warps or min(16, max(1, args.power_of_2(hidden * x.dtype.itemsize) // 1024))
         most = args.multiprocessors() * max(1, 16 // warps)
-        out, spare = args.pointer(arrays["out"]), args.pointer(x)
-        kernel[(min(units, programs or most, PROGRAMS),)](
-            args.state(),
-            args.at(ws.address("head"), "int64"),
-            args.at(ws.address("turns"), "int64"),
-            args.at(ws.address("head") + USED, "int64"),
-            args.at(ws.address("reduce"), "int8"),
-            args.pointer(x),
-            args.pointer(arrays["residual"]) if residual is not None else spare,
-            args.pointer(weight),
-            out,
-            args.pointer(arrays["residual_out"]) if residual is not None else spare,
-            rows,
-            hidden,
-            ws.rotation,
-            float(eps),
+        used = Memory(ws.address("head") + USED, "int64")
+        before, after = ((arrays[name] if name in arrays else x).memory for name in ("residual", "residual_out"))
+        launch(
+            kernel,
+            min(units, programs or most, PROGRAMS),
+            (
+                *ws.memory("head", "turns"), used, Memory(ws.address("reduce"), "int8"),
+                x.memory, before, weight.memory, arrays["out"].memory, after,
+            ),  # fmt: skip
+            (rows, hidden, ws.rotation, float(eps)),
             RESIDUAL=residual is not None,
             BLOCK=args.power_of_2(hidden),
             num_warps=warps,

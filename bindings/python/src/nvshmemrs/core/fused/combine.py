@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arguments import shown
 from ..collective import barrier
+from ..device._triton_launch import launch
 from ..nvshmem_types import NvshmemInvalid
 from ..rma import get
 from . import _arguments as args
@@ -80,22 +81,12 @@ def combine(
         warps = warps or min(16, max(1, block * y.dtype.itemsize // 1024))
         # As many on all members, whose numbers of tokens may differ.
         programs = min(programs or args.multiprocessors() * max(1, 16 // warps), PROGRAMS)
-        kernels.combine_kernel[(programs,)](
-            args.state(),
-            args.at(ws.address("head"), "int64"),
-            args.at(ws.address("calls"), "int64"),
-            args.at(ws.address("entered"), "int64"),
-            args.at(ws.address("left"), "int64"),
-            args.pointer(y),
-            args.pointer(scaled or weights),
-            args.pointer(route.views()[0]),
-            args.pointer(experts),
-            args.pointer(weights),
-            args.pointer(out),
-            route.tokens,
-            hidden,
-            scaled.shape[1] if scaled else 1,
-            route.each,
+        parts, places = ws.memory("head", "calls", "entered", "left"), route.memory[0]
+        launch(
+            kernels.combine_kernel,
+            programs,
+            (*parts, y.memory, (scaled or weights).memory, places, experts.memory, weights.memory, out.memory),
+            (route.tokens, hidden, scaled.shape[1] if scaled else 1, route.each),
             TOP=route.top_k,
             BLOCK=block,
             SCALED=scaled is not None,

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arguments import integer, shown
 from ..collective import barrier, fcollect
+from ..device._triton_launch import Memory, launch
 from ..nvshmem_types import NvshmemInvalid
 from ..rma import put
 from . import _arguments as args
@@ -129,28 +130,29 @@ def _launch(
     capacity, tokens = out.shape[0], route.tokens
     assert x.dtype is not None
     words = x.shape[1] * x.dtype.itemsize // 4
-    head, calls = (args.at(ws.address(name), "int64") for name in ("head", "calls"))
-    status = args.at(ws.address("head") + STATUS, "int64")
-    parts = {name: args.at(ws.address(name), "int32") for name in ("ranks", "counts", "base", "starts")}
-    places, here, offsets = (args.pointer(found) for found in route.views())
-    chosen = args.pointer(experts)
-    kernels.count_kernel[(chunks,)](
-        chosen, parts["counts"], parts["ranks"], status, choices, route.n_experts, BINS=bins, CHUNK=CHUNK, num_warps=8
-    )
-    kernels.plan_kernel[(1,)](
-        args.state(), head, calls, args.at(ws.address("table"), "int64"), parts["counts"], parts["base"], parts["starts"],
-        status, here, offsets, chunks, route.n_experts, route.each, capacity, align,
+    status = Memory(ws.address("head") + STATUS, "int64")
+    ranks, counts, base, starts = (Memory(ws.address(name), "int32") for name in ("ranks", "counts", "base", "starts"))
+    places, here, offsets = route.memory
+    chosen = experts.memory
+    launch(
+        kernels.count_kernel, chunks, (chosen, counts, ranks, status), (choices, route.n_experts),
+        BINS=bins, CHUNK=CHUNK, num_warps=8,
+    )  # fmt: skip
+    launch(
+        kernels.plan_kernel, 1, (*ws.memory("head", "calls", "table"), counts, base, starts, status, here, offsets),
+        (chunks, route.n_experts, route.each, capacity, align),
         CHUNKS=args.power_of_2(chunks), BINS=bins, TILE=min(bins, max(16, 4096 // args.power_of_2(chunks))), num_warps=8,
     )  # fmt: skip
     warps = warps or min(8, max(1, args.power_of_2(words) // 128))
     # As many on all members, whose numbers of tokens may differ.
     programs = min(programs or args.multiprocessors() * max(1, 32 // warps), PROGRAMS)
-    of_scales, to_scales = (args.pointer(found) for found in scaled) if scaled else (chosen, chosen)
+    of_scales, to_scales = (found.memory for found in scaled) if scaled else (chosen, chosen)
     columns = scaled[0].shape[1] if scaled else 0
-    kernels.move_kernel[(programs,)](
-        args.state(), head, calls, args.at(ws.address("left"), "int64"), args.at(x.address, "int32", keeper=x.value),
-        of_scales, chosen, parts["ranks"], parts["counts"], parts["base"], places,
-        args.at(out.address, "int32", keeper=out.value), to_scales, tokens, words, columns, capacity, route.each,
+    rows, inbox = Memory(x.address, "int32"), Memory(out.address, "int32")
+    launch(
+        kernels.move_kernel, programs,
+        (*ws.memory("head", "calls", "left"), rows, of_scales, chosen, ranks, counts, base, places, inbox, to_scales),
+        (tokens, words, columns, capacity, route.each),
         TOP=route.top_k, BINS=bins, CHUNK=CHUNK, BLOCK=args.power_of_2(words),
         SCALES=args.power_of_2(columns) if columns else 0, num_warps=warps,
     )  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, List
-
 from ..._handle import Handle
 from .._arguments import integer
 from ..nvshmem_types import NvshmemInvalid
@@ -37,11 +35,9 @@ class Route(Handle):
         self.places = args.zeros((self.tokens, self.top_k))
         self.counts = args.zeros((self.each,))
         self.offsets = args.zeros((self.each + 1,))
-
-    def views(self) -> "List[Any]":
-        """Its arrays as arguments."""
-        names = ("places", "counts", "offsets")
-        return [
-            args.array(getattr(self, name), name, "Route", dims=1 + (name == "places"), kinds=("int32",))
-            for name in names
+        arrays = {"places": self.places, "counts": self.counts, "offsets": self.offsets}
+        # As arguments of kernels.
+        self.memory = [
+            args.array(made, name, "Route", dims=len(made.shape), kinds=("int32",)).memory
+            for name, made in arrays.items()
         ]

@@ -257,13 +257,13 @@ def _on_gpu(call: Exchange, stream: Any) -> None:
     source = symmetric_input(call, known)
     is_captured = capturing(stream)
     if known.state is None and not is_captured:
-        known.state = nvt.state()
+        known.state = nvt.state().data_ptr()
     done = False
     if known.state is not None:
         with torch.cuda.device(job.device):
             place, width = source.data_ptr(), row_bytes(call)
-            launch: Any = kernels.launch
-            done = launch(known.state, call, known.table, place, width, is_captured)
+            start: Any = kernels.start
+            done = start(known.state, call, known.table, place, width, is_captured)
     if not done:
         raise NvshmemInvalid(
             "all_to_all_v: the stream is captured into a graph, and the kernel is not loaded: call "

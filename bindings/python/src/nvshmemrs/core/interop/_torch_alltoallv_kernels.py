@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 
 from ..device import triton as nvt
+from ..device._triton_launch import Memory, launch
 from ..device.triton._collectives import meet
 from ..device.triton._context import OP_ALLTOALL, find_team, keep_report, pe_of, ptr
 from ..device.triton._rma import copy_part
@@ -145,13 +146,10 @@ def word_of(width, *places):
     return word
 
 
-# Compiled kernels: a kernel cannot be loaded while a stream is captured.
-_loaded = set()
-
-
-def launch(state, call, table, source, width, is_captured):
-    """Starts the kernel on Triton's current stream. `call` is an Exchange, `table` the reserve's and
-    `source` the address of the input. Whether it could: not in a capture, if it is not loaded yet.
+def start(state, call, table, source, width, is_captured):
+    """Starts the kernel on torch's current stream. `call` is an Exchange, `state` and `table` are the
+    reserve's, and `source` is the address of the input. Returns whether it was started: in a capture, a
+    kernel cannot be loaded.
     """
     layout, group = call.layout, call.group
     out = call.out.data_ptr()
@@ -162,13 +160,8 @@ def launch(state, call, table, source, width, is_captured):
         layout.align,
     )  # fmt: skip
     offsets = call.counts if call.offsets is None else call.offsets
-    pointers = (
-        nvt.Pointer(table, "int64", (1,), None),
-        nvt.Pointer(call.counts.data_ptr(), "int64", (1,), None),
-        nvt.Pointer(offsets.data_ptr(), "int64", (1,), None),
-        nvt.Pointer(out, f"int{8 * word}", (1,), None),
-        nvt.Pointer(call.received.data_ptr(), "int64", (1,), None),
-    )
+    words = (state, table, call.counts.data_ptr(), offsets.data_ptr(), out, call.received.data_ptr())
+    kinds = ("int64", "int64", "int64", "int64", f"int{8 * word}", "int64")
     constants = {
         "MEMBERS": padded(group.size),
         "EXPERTS": padded(layout.experts),
@@ -177,14 +170,5 @@ def launch(state, call, table, source, width, is_captured):
         "BY_EXPERT_OUT": layout.outputs,
         "WIDE": wide,
     }
-    key = (
-        word,
-        *constants.values(),
-        *(pointer.data_ptr() % 16 == 0 for pointer in pointers),
-        *(abs(number) >> 31 == 0 for number in scalars),
-    )
-    if is_captured and key not in _loaded:
-        return False
-    exchange[(PROGRAMS,)](state, *pointers, *scalars, **constants)
-    _loaded.add(key)
-    return True
+    memory = [Memory(*pair) for pair in zip(words, kinds)]
+    return launch(exchange, PROGRAMS, memory, scalars, loaded_only=is_captured, **constants)
