@@ -18,12 +18,12 @@ from nvshmemrs.core._job import job
 class Tensor(np.ndarray):
     """What of a tensor of torch's is used."""
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> "Tensor":
-        self[...] = source
+    def addmm_(self, a: Any, b: Any) -> "Tensor":
+        self[...] += a @ b
         return self
 
-    def addmm_(self, a: Any, b: Any) -> "Tensor":
-        self[...] = self + a @ b
+    def add_(self, other: Any) -> "Tensor":
+        self[...] += other
         return self
 
 
@@ -41,10 +41,6 @@ class Event:
         pass
 
 
-def addmm(c: Any, a: Any, b: Any, out: Any) -> None:
-    out[...] = c + a @ b
-
-
 def matmul(a: Any, b: Any, out: Any) -> None:
     out[...] = a @ b
 
@@ -54,7 +50,7 @@ torch: Any = types.ModuleType("torch")
 torch.cuda = types.SimpleNamespace(
     current_stream=lambda: stream, stream=lambda _: contextlib.nullcontext(), Stream=lambda *_, **__: stream, Event=Event
 )
-torch.addmm, torch.matmul = addmm, matmul
+torch.matmul = matmul
 # Arrays of NumPy's are none.
 torch.Tensor = type("NoTensor", (), {})
 

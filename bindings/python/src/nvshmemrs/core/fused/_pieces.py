@@ -124,19 +124,20 @@ def all_reduce(p: Pieces, out: Array) -> None:
 
 
 def reduce_scatter(p: Pieces, out: Array) -> None:
-    """With two members: sends the other's rows to its workspace."""
+    """With two members: sends the other's rows to its workspace. They are on the way while this member's are
+    multiplied, so these need no pieces.
+    """
     torch, ws, section = p.torch, p.ws, p.f.rows // 2
     other = 1 - ws.me
     here, came = _of(out), p.staging(out.shape)
     there, row = ws.address("pieces"), p.f.width * p.f.itemsize
     with p.joined():
-        for piece, rows in p.rows(0, section):
-            first = other * section
-            p.send(there + rows.start * row, p.a[first + rows.start : first + rows.stop] @ p.b, other, piece)
-        for piece, rows in p.rows(0, section):
-            first = ws.me * section
-            p.wait(other, piece)
-            torch.addmm(came[rows], p.a[first + rows.start : first + rows.stop], p.b, out=here[rows])
+        last = 0
+        for last, rows in p.rows(other * section, section):
+            p.send(there + (rows.start - other * section) * row, p.a[rows] @ p.b, other, last)
+        torch.matmul(p.a[ws.me * section :][:section], p.b, out=here)
+        p.wait(other, last)
+        here.add_(came)
 
 
 def all_gather(p: Pieces, out: Array) -> None:

@@ -17,8 +17,8 @@ from ._workspace import MOST_PIECES, PROGRAMS, Workspace
 
 # Programs that send rows of the left factor, while the others compute.
 SENDERS = 16
-# Pieces of a large product, from so many multiplications on.
-PIECES, LARGE = 2, 1 << 34
+# Large products have so many multiplications at least, and are made in pieces.
+LARGE = 1 << 34
 
 
 class Tiles(NamedTuple):
@@ -84,8 +84,10 @@ def _right(b: Any, call: str) -> Tuple[Array, Tuple[int, int]]:
     return made, (made.shape[1], 1)
 
 
-def pieces_of(value: Optional[int], tiles: Any, f: Factors, fits: bool, ws: Workspace) -> int:
-    """The pieces of a product by torch; 0 for a kernel with tiles. `fits`: whether the first can be."""
+def pieces_of(value: Optional[int], tiles: Any, f: Factors, fits: bool, usual: int, ws: Workspace) -> int:
+    """The pieces of a product by torch, `usual` for large ones; 0 for a kernel with tiles. `fits`: whether the
+    first can be.
+    """
     if value is not None and (type(value) is not int or not 0 <= value <= MOST_PIECES):
         raise NvshmemInvalid(f"pieces={shown(value)}: it must be 0 to {MOST_PIECES}, or None")
     if value and tiles is not None:
@@ -95,7 +97,7 @@ def pieces_of(value: Optional[int], tiles: Any, f: Factors, fits: bool, ws: Work
     if job.device < 0 or not fits or tiles is not None or ws.n == 1:
         return 0
     if value is None:
-        return PIECES if f.rows * f.width * f.depth >= LARGE else 0
+        return usual if f.rows * f.width * f.depth >= LARGE else 0
     return value
 
 
@@ -145,10 +147,12 @@ class Product:
         for other in (f.a, f.b):
             args.apart(self.out, other, f.call)
 
-    def divide(self, pieces: Optional[int], tiles: Optional[Tuple[int, ...]], fits: bool) -> Tiles:
-        """Chooses tiles, and the pieces of a product by torch; `fits`: whether there can be pieces."""
+    def divide(self, pieces: Optional[int], tiles: Optional[Tuple[int, ...]], fits: bool, usual: int) -> Tiles:
+        """Chooses tiles, and the pieces of a product by torch, of which there are `usual`; `fits`: whether
+        there can be pieces.
+        """
         self.tiles = tiles_of(tiles, self.f)
-        self.pieces = pieces_of(pieces, tiles, self.f, fits, self.ws)
+        self.pieces = pieces_of(pieces, tiles, self.f, fits, usual, self.ws)
         return self.tiles
 
     def run(

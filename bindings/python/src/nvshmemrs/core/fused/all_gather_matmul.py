@@ -38,7 +38,7 @@ def all_gather_matmul(
     p = Product(_CALL, a, b, workspace)
     ws, f = p.ws, p.f
     p.take_out(out, f.rows * ws.n, "the rows of all members, and the columns of b")
-    chosen = p.divide(pieces, tiles, True)
+    chosen = p.divide(pieces, tiles, True, usual=1)
     ws.fits("product_bytes", f.a.nbytes * ws.n, _CALL)
 
     def plain() -> None:

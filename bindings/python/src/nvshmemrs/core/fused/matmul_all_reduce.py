@@ -39,7 +39,7 @@ def matmul_all_reduce(
     p = Product(_CALL, a, b, workspace)
     ws, f = p.ws, p.f
     p.take_out(out, f.rows, "the rows of a and the columns of b", symmetric=True)
-    chosen = p.divide(pieces, tiles, ws.n == 2 and f.rows % 2 == 0)
+    chosen = p.divide(pieces, tiles, ws.n == 2 and f.rows % 2 == 0, usual=2)
     # Whole tiles for each member; the last members may have less.
     blocks = -(-f.rows // chosen.height)
     section = -(-blocks // ws.n) * chosen.height

@@ -24,8 +24,8 @@ def matmul_reduce_scatter(
 ) -> None:
     """Member m's rows, from ``m * M // size`` on, of the sum over the members of ``a @ b`` into `out`.
 
-    As ``matmul_all_reduce``, but `out` is (M / team size, N), of this PE's own. M must be a multiple of
-    the team's size.
+    As ``matmul_all_reduce``, but `out` is (M / team size, N), of this PE's own, and a member's own product
+    is rounded in pieces, too. M must be a multiple of the team's size.
 
     Collective over the team, with the same M, N, types, `pieces` and `tiles`; K may differ. On a GPU it is queued
     on `stream`, torch's current one unless given, and works in CUDA graphs. On host memory it is done
@@ -37,7 +37,7 @@ def matmul_reduce_scatter(
         raise NvshmemInvalid(f"a has {f.rows} rows, which {ws.n} members cannot share: pad it to a multiple of {ws.n}")
     section = f.rows // ws.n
     p.take_out(out, section, "this member's rows")
-    chosen = p.divide(pieces, tiles, ws.n == 2)
+    chosen = p.divide(pieces, tiles, ws.n == 2, usual=1)
     ws.fits("product_bytes", spread(f, chosen, section, ws.n), _CALL)
 
     def plain() -> None:
