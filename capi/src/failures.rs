@@ -62,29 +62,29 @@ fn caller() -> (Option<i32>, Option<String>) {
 }
 
 /// The failures that have been logged: functions and statuses, or texts and 0.
-type Told = BTreeSet<(String, i32)>;
+type Logged = BTreeSet<(String, i32)>;
 
 /// The most failures that are remembered. Texts of other libraries may all differ.
 const MOST: usize = 1024;
 
 /// Enters a failure; tells whether it is new. A full set forgets all others, so that they may be logged again.
-fn enter(told: &mut Told, failure: &str, status: i32) -> bool {
+fn enter(logged: &mut Logged, failure: &str, status: i32) -> bool {
     let failure = (failure.to_string(), status);
-    if told.contains(&failure) {
+    if logged.contains(&failure) {
         return false;
     }
-    if told.len() == MOST {
-        told.clear();
+    if logged.len() == MOST {
+        logged.clear();
     }
-    told.insert(failure)
+    logged.insert(failure)
 }
 
 /// Whether failures are logged, and this one has not been.
 fn is_new(failure: &str, status: i32) -> bool {
     // Per fork generation: a thread of the parent may hold the parent's lock for ever.
-    static TOLD: [Mutex<Told>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
-    let told = &TOLD[nvshmem_core::fork_generation() as usize % TOLD.len()];
-    enter(&mut lock(told), failure, status)
+    static LOGGED: [Mutex<Logged>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
+    let logged = &LOGGED[nvshmem_core::fork_generation() as usize % LOGGED.len()];
+    enter(&mut lock(logged), failure, status)
 }
 
 /// This PE and its process, for a line of the log.
@@ -95,7 +95,7 @@ fn who(pe: Option<i32>) -> String {
 
 /// Logs a failed call. `body` is the type name of the closure that failed.
 #[cold]
-pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
+pub(crate) fn log_failure(body: &'static str, status: i32, text: &str) {
     let function = function(body);
     if ANSWERS.contains(&(function, status)) || !is_wanted() {
         return;
@@ -115,7 +115,7 @@ pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
 
 /// Logs an error that a library above this one has detected; the text names the function and the line.
 #[cold]
-pub(crate) fn tell_other(text: &str) {
+pub(crate) fn log_message(text: &str) {
     if is_wanted() && is_new(text, 0) {
         let who = who(caller().0);
         write_stderr(&format!("nvshmemrs [{who}] (reported once) {text}\n"));
@@ -128,15 +128,15 @@ mod tests {
 
     #[test]
     fn failures_are_new_once_and_the_set_stays_small() {
-        let mut told = Told::new();
-        assert!(enter(&mut told, "shmem_set_lock", 7));
-        assert!(!enter(&mut told, "shmem_set_lock", 7));
-        assert!(enter(&mut told, "shmem_set_lock", 8));
-        assert!(enter(&mut told, "shmem_clear_lock", 7));
+        let mut logged = Logged::new();
+        assert!(enter(&mut logged, "shmem_set_lock", 7));
+        assert!(!enter(&mut logged, "shmem_set_lock", 7));
+        assert!(enter(&mut logged, "shmem_set_lock", 8));
+        assert!(enter(&mut logged, "shmem_clear_lock", 7));
         for number in 0..10 * MOST {
             let text = format!("error {number}");
-            assert!(enter(&mut told, &text, 0) && !enter(&mut told, &text, 0));
-            assert!(told.len() <= MOST);
+            assert!(enter(&mut logged, &text, 0) && !enter(&mut logged, &text, 0));
+            assert!(logged.len() <= MOST);
         }
     }
 

@@ -45,7 +45,7 @@ fn remember(text: String) {
 
 /// Records and logs an error that a library above this one has detected.
 pub(crate) fn set_last_error(text: String) {
-    failures::tell_other(&text);
+    failures::log_message(&text);
     remember(text);
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn last_error(language: i32) -> *const c_char {
 #[cold]
 fn failed(error: &Error, body: &'static str) -> i32 {
     let text = error.to_string();
-    failures::tell(body, error.status(), &text);
+    failures::log_failure(body, error.status(), &text);
     remember(text);
     error.status()
 }

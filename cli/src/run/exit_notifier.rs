@@ -71,7 +71,7 @@ impl ExitNotifier {
     }
 
     /// Publishes the exits of PEs that have no processes left.
-    pub fn tell(&mut self, job: &Job) {
+    pub fn notify(&mut self, job: &Job) {
         let mut orphans = None;
         let mut left = Vec::new();
         for index in std::mem::take(&mut self.open) {
@@ -83,11 +83,11 @@ impl ExitNotifier {
                 left.push(index);
             } else {
                 let pid = pe.pid.as_raw_pid() as u32;
-                let told = self
+                let notified = self
                     .registry
                     .as_ref()
                     .map(|registry| registry.ended(pe.pe, pid, words(end)));
-                if let Some(Err(error)) = told {
+                if let Some(Err(error)) = notified {
                     self.lose(&error);
                 }
             }

@@ -216,7 +216,7 @@ impl<'a> Launcher<'a> {
                 }
             }
             if self.exits.are_open() {
-                self.exits.tell(&self.job);
+                self.exits.notify(&self.job);
             }
             self.keep_deadlines(Instant::now());
         }
@@ -440,7 +440,7 @@ impl<'a> Launcher<'a> {
             }
         }
         // The operations of the others are recorded, so the exits can be published now.
-        self.exits.tell(&self.job);
+        self.exits.notify(&self.job);
         Ok(())
     }
 

@@ -95,7 +95,7 @@ fn make(memory: &Memory<'_>) -> Option<OwnedFd> {
 }
 
 /// Sends one message. A refused connection cannot send any more.
-fn say(mut stream: &UnixStream, what: &PeerMessage<'_>, key: &Key) {
+fn send_message(mut stream: &UnixStream, what: &PeerMessage<'_>, key: &Key) {
     let until = far();
     let _ = match what {
         PeerMessage::Bytes(bytes) => stream.write_all(bytes),
@@ -193,7 +193,7 @@ pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<PeerMessage<'_>>]) 
     for turn in 0..=turns {
         for (peer, says) in peers.iter().zip(connections) {
             match says.get(turn) {
-                Some(what) => say(peer, what, &key),
+                Some(what) => send_message(peer, what, &key),
                 // It has said all; some stay silent, some hang up.
                 None if says.len() % 2 == 1 => {
                     let _ = peer.shutdown(Shutdown::Both);
@@ -223,7 +223,7 @@ pub fn follow(pe: u8, n_pes: u8, heap: Option<u64>, says: &[PeerMessage<'_>]) ->
     let job = rendezvous(&key, pe, &pes, &page);
     let (theirs, ours) = UnixStream::pair().expect("a pair of sockets");
     for what in says {
-        say(&theirs, what, &key);
+        send_message(&theirs, what, &key);
     }
     // It goes on listening, so that the follower hears everything.
     let _ = theirs.shutdown(Shutdown::Write);

@@ -62,7 +62,7 @@ pub(super) fn of(name: &str) -> Holder {
 }
 
 /// Whether taken names can be determined.
-pub(super) fn can_tell() -> bool {
+pub(super) fn can_determine() -> bool {
     sockets("").is_some()
 }
 

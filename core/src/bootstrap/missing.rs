@@ -26,7 +26,7 @@ pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
             next += EVERY;
             // A message begins with this; a bit for each PE follows.
             let message = [&GAVE_UP[..], &bits(&there)].concat();
-            for pe in told(me, n_pes, times) {
+            for pe in receivers(me, n_pes, times) {
                 // A PE that cannot be reached is missing.
                 let _ = wire.send(pe, &message);
             }
@@ -48,7 +48,7 @@ pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
 }
 
 /// The PEs to which a PE sends in the round `times`.
-fn told(me: Pe, n_pes: Pe, times: usize) -> impl Iterator<Item = Pe> {
+fn receivers(me: Pe, n_pes: Pe, times: usize) -> impl Iterator<Item = Pe> {
     let first = 1 + times % TIMES;
     let steps = (first..n_pes as usize).step_by(TIMES);
     steps.map(move |step| ((me as usize + step) % n_pes as usize) as Pe)
@@ -101,7 +101,7 @@ mod tests {
         for n_pes in 1..40 {
             for me in 0..n_pes {
                 let mut all: Vec<Pe> = (0..TIMES)
-                    .flat_map(|times| told(me, n_pes, times))
+                    .flat_map(|times| receivers(me, n_pes, times))
                     .collect();
                 all.sort_unstable();
                 let others: Vec<Pe> = (0..n_pes).filter(|&pe| pe != me).collect();

@@ -222,7 +222,7 @@ impl Rendezvous<'_> {
                 (Some(Holder::Other(who)), _) => attempts.note_other(&name, &who),
                 (Some(Holder::Unknown), None) => attempts.note_unknown(&name),
                 // Without /proc nothing is known of a place where nobody listens either.
-                (Some(Holder::Unknown), Some(_)) if holder::can_tell() => {
+                (Some(Holder::Unknown), Some(_)) if holder::can_determine() => {
                     attempts.note_unknown(&name)
                 }
                 (_, Some(error)) => attempts.note(&name, &error),

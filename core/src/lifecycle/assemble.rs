@@ -196,7 +196,7 @@ impl Runtime {
                 answer: status_writer(inner),
                 // A launcher may end this PE before the program learns of it.
                 gone: Some(Box::new(move || {
-                    weak.upgrade().inspect(|inner| inner.tell_loss());
+                    weak.upgrade().inspect(|inner| inner.log_loss());
                 })),
             };
             let watchdog = Watchdog::start(control, me, attr.stop_timeout, tasks)?;
@@ -234,7 +234,7 @@ impl Runtime {
             )
         });
         if me == 0 {
-            inner.debug.tell_settings(me);
+            inner.debug.log_settings(me);
         }
         Ok(runtime)
     }

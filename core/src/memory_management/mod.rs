@@ -122,7 +122,7 @@ impl Inner {
     }
 
     /// Tells the checker whether all PEs have entered the free.
-    fn tell_all_freed<T>(&self, met: &Result<T>) {
+    fn report_all_freed<T>(&self, met: &Result<T>) {
         match (self.transport.observer(), met) {
             (None, _) => {}
             (Some(observer), Ok(_)) => observer.all_freed(),
@@ -227,7 +227,7 @@ impl Inner {
         call.error = call.error.or(completed.err());
         let met = collective.meet(call, &[]);
         if let Some(block) = block {
-            self.tell_all_freed(&met);
+            self.report_all_freed(&met);
             match met {
                 Ok(_) => {
                     let site = collective.site();

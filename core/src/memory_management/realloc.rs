@@ -26,7 +26,7 @@ impl Inner {
         call.error = call.error.or(completed.err());
         let met = collective.meet(call, &[]);
         if block.is_some() {
-            self.tell_all_freed(&met);
+            self.report_all_freed(&met);
         }
         let result = met.and_then(|_| self.change(&collective, block, bytes));
         if result.is_err() && block.is_some() {

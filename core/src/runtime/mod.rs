@@ -182,7 +182,7 @@ impl Inner {
     }
 
     /// Logs which PE is gone, if `NVSHMEM_DEBUG` enables it.
-    pub(crate) fn tell_loss(&self) {
+    pub(crate) fn log_loss(&self) {
         self.exit_if_asked();
         if let Ok((pe, how)) = self.lost()
             && pe != self.my_pe

@@ -30,7 +30,7 @@ impl Watched {
     }
 
     /// Calls `body` with the checker and the stream's number, if there are both.
-    fn tell<T>(&self, body: impl FnOnce(&dyn Observer, u32) -> T) -> Option<T> {
+    fn observe<T>(&self, body: impl FnOnce(&dyn Observer, u32) -> T) -> Option<T> {
         let stream = self.0.as_ref()?;
         let observer = stream.runtime.inner.transport.observer()?;
         Some(body(observer, stream.number?))
@@ -42,7 +42,7 @@ impl Watched {
             return job;
         };
         let number = stream.number;
-        let known = self.tell(|observer, number| observer.stream_submits(number));
+        let known = self.observe(|observer, number| observer.stream_submits(number));
         let known = known.unwrap_or_default();
         Box::new(move |rt: &Runtime| -> Result<()> {
             let Some(observer) = rt.inner.transport.observer() else {
@@ -60,13 +60,13 @@ impl Watched {
     /// So many jobs that were queued are forgotten.
     pub(super) fn forgets(&self, count: usize) {
         for _ in 0..count {
-            self.tell(|observer, number| observer.stream_forgets(number));
+            self.observe(|observer, number| observer.stream_forgets(number));
         }
     }
 
     /// The program has found that all that was queued has run.
     pub(super) fn done(&self) {
-        self.tell(|observer, number| observer.stream_done(number));
+        self.observe(|observer, number| observer.stream_done(number));
     }
 }
 

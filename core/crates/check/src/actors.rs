@@ -209,7 +209,7 @@ impl Actors {
     }
 
     /// This thread's actor has learned of the PE's operations up to a tag.
-    pub(super) fn hears(&self, echo: u64) {
+    pub(super) fn receives_echo(&self, echo: u64) {
         let actor = ACTOR.get();
         if echo == 0 || !self.is_active() || actor == NOBODY {
             return;
@@ -517,16 +517,16 @@ mod tests {
         on(two, || access(&actors, 64, 6, true));
         on(one, || actors.releases(7));
         // Of publications with tag 7 or before.
-        actors.hears(6);
+        actors.receives_echo(6);
         assert!(access(&actors, 0, 20, false));
-        actors.hears(7);
+        actors.receives_echo(7);
         assert!(!access(&actors, 0, 21, false));
         assert!(
             access(&actors, 64, 21, false),
             "the other stream has published nothing"
         );
         on(two, || actors.releases(8));
-        actors.hears(8);
+        actors.receives_echo(8);
         assert!(!access(&actors, 64, 22, false));
     }
 
@@ -537,7 +537,7 @@ mod tests {
         for tag in 10..10 + RELEASES as u64 + 5 {
             on(one, || actors.releases(tag));
         }
-        actors.hears(11);
+        actors.receives_echo(11);
         assert!(!access(&actors, 0, 9000, false));
     }
 

@@ -115,7 +115,7 @@ impl Checker {
         let findings = {
             let mut state = self.state();
             state.queue.deliver_all(|held| self.deliver(held));
-            self.say_held(&mut state);
+            self.publish_held(&mut state);
             self.below().quiet();
             // Under the lock: another thread whose quiet returns may change its buffers.
             let returned = self.take_in_flight(call.context);

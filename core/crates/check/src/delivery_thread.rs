@@ -76,7 +76,7 @@ impl Checker {
                 state
                     .queue
                     .deliver_issued_until(seen, |held| self.deliver(held));
-                self.say_held(&mut state);
+                self.publish_held(&mut state);
             }
             seen = state.queue.now();
             idle = match state.queue.is_empty() {

@@ -126,7 +126,7 @@ impl Checker {
             let mut state = self.state();
             if !state.queue.is_empty() {
                 state.queue.deliver_all(|held| self.deliver(held));
-                self.say_held(&mut state);
+                self.publish_held(&mut state);
                 self.below().fence();
             }
         }

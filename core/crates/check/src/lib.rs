@@ -341,7 +341,7 @@ impl Checker {
                     .access(Kind::AtomicLoad, pe, offset, bytes, site);
                 let value = self.word(pe, offset, bytes);
                 let echo = self.tracker.acquire(pe, offset, bytes, value, site);
-                self.actors.hears(echo);
+                self.actors.receives_echo(echo);
             }
             Access::AtomicStore => {
                 self.tracker
@@ -471,7 +471,7 @@ impl Checker {
         let _inside = Inside::enter();
         self.wait_ends();
         let echo = self.tracker.met(team, members, epoch, site);
-        self.actors.hears(echo);
+        self.actors.receives_echo(echo);
         self.stall();
     }
 
@@ -480,6 +480,6 @@ impl Checker {
         let _inside = Inside::enter();
         let (offset, bytes) = (element.offset(), element.bytes());
         let echo = self.tracker.acquire(self.me, offset, bytes, value, site);
-        self.actors.hears(echo);
+        self.actors.receives_echo(echo);
     }
 }

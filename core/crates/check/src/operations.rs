@@ -126,7 +126,7 @@ impl Checker {
             return 0;
         }
         let echo = self.tracker.acquire(pe, offset, bytes, old, site);
-        self.actors.hears(echo);
+        self.actors.receives_echo(echo);
         old
     }
 
@@ -292,7 +292,7 @@ impl Checker {
             && self.may_deliver(&mut state)
         {
             state.queue.deliver_next(|held| self.deliver(held));
-            self.say_held(&mut state);
+            self.publish_held(&mut state);
         }
         self.write_findings();
     }
@@ -304,7 +304,7 @@ impl Checker {
 
     /// Publishes to the other PEs whether any operation is held back.
     #[inline]
-    pub(super) fn say_held(&self, state: &mut State) {
+    pub(super) fn publish_held(&self, state: &mut State) {
         let holds = !state.queue.is_empty();
         if holds != state.holds {
             state.holds = holds;
@@ -332,7 +332,7 @@ impl Checker {
     fn end(&self, mut state: MutexGuard<'_, State>, finding: Option<Box<Finding>>) {
         let call = state.delivery_sleeps && !state.queue.is_empty();
         state.delivery_sleeps &= !call;
-        self.say_held(&mut state);
+        self.publish_held(&mut state);
         drop(state);
         self.write_findings();
         if call {

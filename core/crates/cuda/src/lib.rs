@@ -159,7 +159,7 @@ impl CudaTransport {
         let ready = device.and_then(|(device, tuning)| {
             check_size(me, heap_bytes, &device)?;
             if me == 0 {
-                tuning.tell(me);
+                tuning.log_source(me);
             }
             let tools = (
                 Arc::new(Mailbox::new(&device)?),

@@ -60,7 +60,7 @@ impl Level {
     }
 
     /// Writes which settings in the environment are unknown, and which of NVSHMEM's have no effect here.
-    pub fn tell_settings(self, pe: Pe) {
+    pub fn log_settings(self, pe: Pe) {
         if self < Level::Warn {
             return;
         }

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Set
 import numpy as np
 
 from ._places import masked, runs, selected
-from ._watch import LOAD, STORE, Watching, plain, read, tell, unwrapped, write
+from ._watch import LOAD, STORE, Watching, plain, read, record, unwrapped, write
 
 # Functions that read nothing: they return shapes, or views without a copy.
 _LOOK = (
@@ -61,7 +61,7 @@ def _given(value: Any, where: Any) -> None:
             chosen = np.broadcast_to(_offsets_mask(here, where), here.shape)
         except ValueError:
             return  # the call will raise the error
-        tell(LOAD, selected(here, chosen))
+        record(LOAD, selected(here, chosen))
 
 
 def _offsets_mask(here: np.ndarray, where: Any) -> np.ndarray:
@@ -90,7 +90,7 @@ def _copyto(dst: Any, src: Any, casting: Any = None, where: Any = True) -> bool:
     chosen = np.broadcast_to(np.asarray(unwrapped(where), bool), np.shape(dst))
     _given(src, chosen)
     if isinstance(dst, Watching):
-        tell(STORE, selected(plain(dst), chosen))
+        record(STORE, selected(plain(dst), chosen))
     return True
 
 
@@ -98,7 +98,7 @@ def _putmask(a: Any, mask: Any, values: Any) -> bool:
     read((mask, values))
     if isinstance(a, Watching):
         chosen = np.asarray(unwrapped(mask), bool).reshape(np.shape(a))
-        tell(STORE, selected(plain(a), chosen))
+        record(STORE, selected(plain(a), chosen))
     return True
 
 
@@ -113,9 +113,9 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> bool:
         if here.ndim == 2:
             touched = np.zeros(here.shape, bool)
             np.fill_diagonal(touched, True, wrap)
-            tell(STORE, selected(here, touched))
+            record(STORE, selected(here, touched))
         else:
-            tell(STORE, runs(np.einsum("i" * here.ndim + "->i", here)))
+            record(STORE, runs(np.einsum("i" * here.ndim + "->i", here)))
     return True
 
 

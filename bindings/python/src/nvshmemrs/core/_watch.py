@@ -35,7 +35,7 @@ def plain(array: np.ndarray) -> np.ndarray:
     return _view(array, np.ndarray)
 
 
-def tell(access: int, places: _Runs) -> None:
+def record(access: int, places: _Runs) -> None:
     """Announces an access of the program to ranges of bytes: pairs of an address and a length."""
     if not _job.job.runtime:
         return
@@ -50,7 +50,7 @@ def tell(access: int, places: _Runs) -> None:
 
 def hand_out(array: np.ndarray) -> None:
     """Records that memory is passed on to code whose accesses are not announced."""
-    tell(_UNSEEN, runs(plain(array)))
+    record(_UNSEEN, runs(plain(array)))
 
 
 def _hand_out_buffer(address: int, size: int) -> None:
@@ -59,7 +59,7 @@ def _hand_out_buffer(address: int, size: int) -> None:
     if frame is not None and frame.f_code.co_filename == _export.__file__:  # before Python 3.12
         frame = frame.f_back
     if frame is None or not _is_ours(frame):
-        tell(_UNSEEN, [(address, size)])
+        record(_UNSEEN, [(address, size)])
 
 
 def watched_in(value: Any) -> Iterator["Watching"]:
@@ -76,13 +76,13 @@ def watched_in(value: Any) -> Iterator["Watching"]:
 def read(value: Any) -> None:
     """Announces that all watched arrays in `value` are read."""
     for array in watched_in(value):
-        tell(LOAD, runs(plain(array)))
+        record(LOAD, runs(plain(array)))
 
 
 def write(value: Any) -> None:
     """Announces that all watched arrays in `value` are written."""
     for array in watched_in(value):
-        tell(STORE, runs(plain(array)))
+        record(STORE, runs(plain(array)))
 
 
 def unwrapped(value: Any) -> Any:
@@ -232,7 +232,7 @@ def _part(name: str) -> Any:
     def assign(self: "Watching", value: Any) -> None:
         read(value)
         if name == "real" or self.dtype.kind == "c":
-            tell(STORE, runs(attribute.__get__(plain(self))))
+            record(STORE, runs(attribute.__get__(plain(self))))
         attribute.__set__(plain(self), unwrapped(value))
 
     return property(part, assign)
@@ -255,14 +255,14 @@ class Watching(np.ndarray):
             read((key, rest))
             if isinstance(target, Watching):
                 places = list(_places_of(plain(target), unwrapped(key)))
-                tell(LOAD, places)
-                tell(STORE, places)
+                record(LOAD, places)
+                record(STORE, places)
             return call(*unwrapped(inputs), **named)
         given = unwrapped(inputs)
         if method == "reduceat":
             read(inputs[1])
             if isinstance(inputs[0], Watching):
-                tell(LOAD, whole_segments(given[0], given[1], named.get("axis", 0)))
+                record(LOAD, whole_segments(given[0], given[1], named.get("axis", 0)))
         elif where is True:
             read(inputs)
         else:
@@ -271,7 +271,7 @@ class Watching(np.ndarray):
             called = method == "__call__"
             shape = np.broadcast(*given, where).shape if called else np.shape(given[0])
             for array in watched_in(inputs):
-                tell(LOAD, selected(plain(array), masked(array.shape, where, shape)))
+                record(LOAD, selected(plain(array), masked(array.shape, where, shape)))
         if where is not True:
             named["where"] = where
         if not out:
@@ -280,7 +280,7 @@ class Watching(np.ndarray):
             if where is True or method != "__call__":
                 write(array)
             else:
-                tell(STORE, selected(plain(array), masked(array.shape, where, array.shape)))
+                record(STORE, selected(plain(array), masked(array.shape, where, array.shape)))
         result = call(*given, out=unwrapped(out), **named)
         if not isinstance(result, tuple):
             return result if out[0] is None else out[0]
@@ -302,7 +302,7 @@ class Watching(np.ndarray):
         here, read_by = plain(self), unwrapped(key)
         read(key)
         if not is_basic(read_by):
-            tell(LOAD, _places_of(here, read_by))
+            record(LOAD, _places_of(here, read_by))
             return wrapped(here[read_by])
         found = np.ndarray.__getitem__(self, read_by)
         if not isinstance(found, np.ndarray):
@@ -310,13 +310,13 @@ class Watching(np.ndarray):
             if isinstance(found, np.void) and found.dtype.names:
                 hand_out(element)  # a record is a view
             else:
-                tell(LOAD, runs(element))
+                record(LOAD, runs(element))
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         here, by = plain(self), unwrapped(key)
         read((key, value))
-        tell(STORE, _places_of(here, by))
+        record(STORE, _places_of(here, by))
         here[by] = unwrapped(value)
 
     def view(self, *args: Any, **named: Any) -> Any:
@@ -336,14 +336,14 @@ class Watching(np.ndarray):
         else:
             one: Any = args[0] if len(args) == 1 else args
             key = np.unravel_index(one % self.size, self.shape) if np.ndim(one) == 0 else one
-            tell(LOAD, runs(plain(self)[(*key, Ellipsis)]))
+            record(LOAD, runs(plain(self)[(*key, Ellipsis)]))
         return found
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
         """The elements of these indices."""
         read(indices)
         here, indices = plain(self), unwrapped(indices)
-        tell(LOAD, selected(here, lambda places: places.take(indices, axis, mode=mode)))
+        record(LOAD, selected(here, lambda places: places.take(indices, axis, mode=mode)))
         write(out)
         result = here.take(indices, axis, unwrapped(out), mode)
         return wrapped(result) if out is None else out
@@ -354,7 +354,7 @@ class Watching(np.ndarray):
         """The slices for which the condition holds."""
         read(condition)
         here, condition = plain(self), unwrapped(condition)
-        tell(LOAD, selected(here, lambda places: places.compress(condition, axis)))
+        record(LOAD, selected(here, lambda places: places.compress(condition, axis)))
         write(out)
         result = here.compress(condition, axis, unwrapped(out))
         return wrapped(result) if out is None else out
@@ -363,13 +363,13 @@ class Watching(np.ndarray):
         """Writes the elements of these indices."""
         read((indices, values))
         here, indices = plain(self), unwrapped(indices)
-        tell(STORE, selected(here, lambda places: places.take(indices, mode=mode)))
+        record(STORE, selected(here, lambda places: places.take(indices, mode=mode)))
         here.put(indices, unwrapped(values), mode)
 
     def trace(self, *args: Any, **named: Any) -> Any:
         """The sum of the diagonal."""
         some = {k: v for k, v in named.items() if k in ("offset", "axis1", "axis2")}
-        tell(LOAD, runs(plain(self).diagonal(*args[:3], **some)))
+        record(LOAD, runs(plain(self).diagonal(*args[:3], **some)))
         write(named.get("out"))
         return plain(self).trace(*args, **unwrapped(named))
 
@@ -436,7 +436,7 @@ class Watching(np.ndarray):
         edge = options["edgeitems"]
         if here.size > options["threshold"]:
             ends = (np.r_[0 : min(edge, n), max(n - edge, min(edge, n)) : n] for n in here.shape)
-            tell(LOAD, selected(here, np.ix_(*ends)))
+            record(LOAD, selected(here, np.ix_(*ends)))
         else:
             read(self)
 

@@ -54,7 +54,7 @@ impl CollectiveArgs {
     /// The arguments of the first kernel, and of the last, whose end is the end of the collective.
     pub(super) fn roles(&self) -> (CollectiveArgs, CollectiveArgs) {
         let (mut first, mut last) = (*self, *self);
-        first.says_when(0, 0);
+        first.reports_completion(0, 0);
         first.takes_part(Role::Opening);
         last.takes_part(Role::Closing);
         (first, last)

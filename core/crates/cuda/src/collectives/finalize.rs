@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_micros(100);
 /// How long finalize waits for a kernel that has reported an error.
 const LEAVING: Duration = Duration::from_millis(500);
 
-/// How long a PE that leaves the job waits for kernels that were told to end.
+/// How long a PE that leaves the job waits for kernels that were asked to end.
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// The teams to which this PE has not announced its finalize yet.
@@ -29,7 +29,7 @@ struct FinalizeNotice<'a> {
     looked: Option<Instant>,
     counts: CompletionCounts<'a>,
     /// The first error of an announcement.
-    told: Result<()>,
+    announced: Result<()>,
 }
 
 fn in_finalize() -> Wait {
@@ -60,13 +60,13 @@ impl CudaTransport {
         drained = drained.and(done);
         // After an error of the driver, no work runs any more.
         let idle = |done: Result<bool>| done.unwrap_or(true);
-        let told = notice.into_inner().finish(|| {
+        let announced = notice.into_inner().finish(|| {
             idle(self.left_nothing()) && streams.iter().all(|stream| idle(stream.has_run()))
         });
-        drained.and(told)
+        drained.and(announced)
     }
 
-    /// Releases all streams, and waits until their work, which was told to end, has ended. Returns a warning otherwise.
+    /// Releases all streams, and waits until their work, which was asked to end, has ended. Returns a warning otherwise.
     pub(crate) fn let_all_go(&self) -> Option<String> {
         for stream in self.forget_streams() {
             self.let_go_of(stream.raw(), stream.made_in());
@@ -97,7 +97,7 @@ impl<'a> FinalizeNotice<'a> {
             teams: others.map(|(team, _)| team).collect(),
             looked: None,
             counts: CompletionCounts::new(cuda),
-            told: Ok(()),
+            announced: Ok(()),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'a> FinalizeNotice<'a> {
             .iter()
             .partition(|team| ends.have_run(**team, &counts) && !ends.is_captured(**team));
         self.teams = others;
-        self.tell(done);
+        self.announce(done);
         Ok(())
     }
 
@@ -132,22 +132,22 @@ impl<'a> FinalizeNotice<'a> {
             std::thread::sleep(LOOK);
         }
         let rest = std::mem::take(&mut self.teams);
-        self.tell(rest);
+        self.announce(rest);
         // The members' memory may be freed once all PEs are in finalize.
         let arrived = self.cuda.wait(in_finalize(), &|| self.cuda.is_idle());
-        self.told.and(arrived)
+        self.announced.and(arrived)
     }
 
-    fn tell(&mut self, teams: Vec<u32>) {
+    fn announce(&mut self, teams: Vec<u32>) {
         for team in teams {
-            let told = self.cuda.announce_finalize(team);
-            if told.is_err()
+            let announced = self.cuda.announce_finalize(team);
+            if announced.is_err()
                 && let Ok(owner) = self.cuda.owner()
             {
                 // Members that wait then find the broken team on the host.
                 owner.break_team(team);
             }
-            self.told = std::mem::replace(&mut self.told, Ok(())).and(told);
+            self.announced = std::mem::replace(&mut self.announced, Ok(())).and(announced);
         }
     }
 }

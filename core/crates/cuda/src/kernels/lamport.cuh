@@ -15,11 +15,11 @@ class Lamport {
     // Units that a thread has under way.
     static constexpr int BATCH = 4;
     static constexpr u32 BYTES = 16;
-    const Turn &turn;
+    const CollectiveCall &call;
 
     // For parts of `part` bytes. `places`: the bitwise or of all addresses of parts.
-    __device__ Lamport(const Turn &t, u64 part, u64 places)
-        : turn(t), bytes(part), thread(threadIdx.x - FLAG_THREADS), threads(blockDim.x - FLAG_THREADS) {
+    __device__ Lamport(const CollectiveCall &t, u64 part, u64 places)
+        : call(t), bytes(part), thread(threadIdx.x - FLAG_THREADS), threads(blockDim.x - FLAG_THREADS) {
         static constexpr u32 LINE = 128 / BYTES;
         u32 units = (u32)((bytes + BYTES - 1) / BYTES), each = ((units + gridDim.x - 1) / gridDim.x + LINE - 1) & ~(LINE - 1);
         first = (u32)least((u64)blockIdx.x * each, units);
@@ -50,7 +50,7 @@ class Lamport {
     template <class T>
     __device__ void fold(i32 members, u64 mine, u64 dest, bool sends) const {
         // The loop for any number of members has one unit of a thread under way; for two members, several units are faster.
-        bool two = turn.c.team.n == 2 && members == 2;
+        bool two = call.c.team.n == 2 && members == 2;
         if (two) fold_two<T>(mine, dest);
         fold_all<T>(two ? whole : first, members, mine, dest, sends);
     }
@@ -97,13 +97,13 @@ class Lamport {
 
     // The address of a unit that `member` sends to the member whose part is at `to`.
     __device__ u64 place(u64 to, i32 member, u32 unit, u32 shot) const {
-        const Team &team = turn.c.team;
-        return to + team.staging + 2 * team.n * team.slot + (turn.parity * team.n + member) * team.lamport + shot * bytes + (u64)unit * BYTES;
+        const Team &team = call.c.team;
+        return to + team.staging + 2 * team.n * team.slot + (call.parity * team.n + member) * team.lamport + shot * bytes + (u64)unit * BYTES;
     }
 
     // Sends a unit to the member whose part is at `to`; results follow the parts there.
     __device__ void put(u64 to, u32 unit, u32 shot, const Pair &data) const {
-        store_pair(place(to, turn.c.team.me, unit, shot), data.first ^ key.first, data.second ^ key.second);
+        store_pair(place(to, call.c.team.me, unit, shot), data.first ^ key.first, data.second ^ key.second);
     }
 
     // Waits until data has arrived at each of the places that are not 0, and makes them zero; false: leave.
@@ -117,7 +117,7 @@ class Lamport {
 #pragma unroll
             for (int k = 0; k < K; k++) all &= !places[k] || (data[k].first | data[k].second) != 0;
             if (all) break;
-            if (turn.given_up(polls)) return false;
+            if (call.given_up(polls)) return false;
         }
 #pragma unroll
         for (int k = 0; k < K; k++) {
@@ -146,7 +146,7 @@ class Lamport {
             for (int k = 0; k < K; k++) {
                 if (i + k * threads >= items) break;
                 if (step[k] == 0) write<WHOLE>(own, unit[k], data[k]);
-                else put(turn.part(turn.right(step[k])), unit[k], shot, data[k]);
+                else put(call.part(call.right(step[k])), unit[k], shot, data[k]);
             }
         }
     }
@@ -162,15 +162,15 @@ class Lamport {
 #pragma unroll
             for (int k = 0; k < K; k++) {
                 u32 item = i + k * threads, part = item < width ? 0 : item / width;
-                member[k] = turn.right(from + (i32)part), unit[k] = begin<WHOLE>() + item - part * width;
-                places[k] = item < items ? place(turn.own(), member[k], unit[k], shot) : 0;
+                member[k] = call.right(from + (i32)part), unit[k] = begin<WHOLE>() + item - part * width;
+                places[k] = item < items ? place(call.own(), member[k], unit[k], shot) : 0;
             }
             if (!take(places, data)) return;
 #pragma unroll
             for (int k = 0; k < K; k++) {
                 if (!places[k]) break;
-                for (i32 step = 1; relays && step < turn.c.team.n; step++)
-                    if (turn.right(step) != member[k]) put(turn.part(turn.right(step)), unit[k], 1, data[k]);
+                for (i32 step = 1; relays && step < call.c.team.n; step++)
+                    if (call.right(step) != member[k]) put(call.part(call.right(step)), unit[k], 1, data[k]);
                 write<WHOLE>(dest(member[k]), unit[k], data[k]);
             }
         }
@@ -187,14 +187,14 @@ class Lamport {
     template <class T>
     __device__ void fold_two(u64 mine, u64 dest) const {
         typedef Pack<T, BYTES> Packed;
-        i32 me = turn.c.team.me;
+        i32 me = call.c.team.me;
         for (u32 i = first + thread; i < whole; i += BATCH * threads) {
             Pair here[BATCH], there[BATCH];
             u64 places[BATCH];
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 u32 unit = i + k * threads;
-                places[k] = unit < whole ? place(turn.own(), 1 - me, unit, 0) : 0;
+                places[k] = unit < whole ? place(call.own(), 1 - me, unit, 0) : 0;
                 if (unit < whole) here[k] = read<true>(mine, unit);
             }
             if (!take(places, there)) return;
@@ -207,7 +207,7 @@ class Lamport {
                     u64 word = one.words[w];
                     if (me != 0) one.words[w] = other.words[w], other.words[w] = word;
                 }
-                Packed result = fold_two_packs(turn.c.op, one, other);
+                Packed result = fold_two_packs(call.c.op, one, other);
                 write<true>(dest, unit, {result.words[0], result.words[1]});
 #pragma unroll
                 for (int k = 1; k < BATCH; k++) here[k - 1] = here[k], there[k - 1] = there[k];
@@ -219,10 +219,10 @@ class Lamport {
     template <class T>
     __device__ void fold_all(u32 begin, i32 members, u64 mine, u64 dest, bool sends) const {
         typedef Pack<T, BYTES> Packed;
-        i32 me = turn.c.team.me;
+        i32 me = call.c.team.me;
         for (u32 unit = begin + thread; unit < end; unit += threads) {
             Folded<Packed> fold;
-            fold.clear(turn.c.op);
+            fold.clear(call.c.op);
             for (i32 from = 0; from < members; from += BATCH) {
                 Pair data[BATCH], own = {};
                 u64 places[BATCH];
@@ -230,21 +230,21 @@ class Lamport {
 #pragma unroll
                 for (int k = 0; k < BATCH; k++) {
                     i32 m = from + k;
-                    places[k] = m < members && m != me ? place(turn.own(), m, unit, 0) : 0;
+                    places[k] = m < members && m != me ? place(call.own(), m, unit, 0) : 0;
                     if (m == me) data[k] = own;
                 }
                 if (!take(places, data)) return;
 #pragma unroll 1
                 for (i32 m = from; m < members && m < from + BATCH; m++) {
                     if (m == 0) fold.start(packed<Packed>(data[0]));
-                    else fold.fold(turn.c.op, packed<Packed>(data[0]));
+                    else fold.fold(call.c.op, packed<Packed>(data[0]));
 #pragma unroll
                     for (int k = 1; k < BATCH; k++) data[k - 1] = data[k];
                 }
             }
             Packed result = fold.result();
             Pair data = {result.words[0], result.words[1]};
-            for (i32 step = 1; sends && step < turn.c.team.n; step++) put(turn.part(turn.right(step)), unit, 1, data);
+            for (i32 step = 1; sends && step < call.c.team.n; step++) put(call.part(call.right(step)), unit, 1, data);
             if (unit < whole) write<true>(dest, unit, data);
             else write<false>(dest, unit, data);
         }

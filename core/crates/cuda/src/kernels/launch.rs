@@ -502,11 +502,11 @@ mod tests {
                 .skip(1)
                 .filter(|_| file.ends_with(".cu"))
             {
-                // `entered` of team.cuh waits for collectives, whose kernels have a Turn.
+                // `entered` of team.cuh waits for collectives, whose kernels have a CollectiveCall.
                 let waits = [
                     "follow_previous_kernel();",
                     "wait_for_previous_kernel();",
-                    "Turn turn(c",
+                    "CollectiveCall call(c",
                     "send_from_root(c",
                     "send_from_root_lamport(c",
                     "exchange_parts_lamport(c",

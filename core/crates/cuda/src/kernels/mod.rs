@@ -280,7 +280,7 @@ impl CollectiveArgs {
     }
 
     /// Makes the kernel write `ticket` to the `u64` of pinned host memory at `finished` when this member's work is done.
-    pub(crate) fn says_when(&mut self, finished: u64, ticket: u64) {
+    pub(crate) fn reports_completion(&mut self, finished: u64, ticket: u64) {
         (self.finished, self.ticket) = (finished, ticket);
     }
 

@@ -58,9 +58,9 @@ struct BlockUnits {
 };
 
 // Receives units of `member` and writes them to `part`, which has `bytes` bytes.
-DEVICE void write_unit(const Turn &turn, i32 member, u64 part, u64 bytes, u32 unit) {
+DEVICE void write_unit(const CollectiveCall &call, i32 member, u64 part, u64 bytes, u32 unit) {
     u64 data;
-    if (turn.receive(member, unit, data)) store_unit(part + (u64)unit * 8, data, valid_bytes(bytes, unit));
+    if (call.receive(member, unit, data)) store_unit(part + (u64)unit * 8, data, valid_bytes(bytes, unit));
 }
 
 // Writes a unit of this member's own part to its place, unless it lies there.
@@ -69,51 +69,51 @@ DEVICE void keep_unit(u64 dest, u64 source, u64 bytes, u32 unit) {
 }
 
 // Receives the other members' parts, each to its place in `dest`.
-DEVICE void receive_parts(const Turn &turn, const BlockUnits &units, u64 dest) {
-    u64 bytes = turn.c.bytes;
-    units.for_each_of(turn.c.team.n, [&](i32 step, u32 unit) {
-        i32 member = turn.right(step);
-        if (step > 0) write_unit(turn, member, dest + member * bytes, bytes, unit);
+DEVICE void receive_parts(const CollectiveCall &call, const BlockUnits &units, u64 dest) {
+    u64 bytes = call.c.bytes;
+    units.for_each_of(call.c.team.n, [&](i32 step, u32 unit) {
+        i32 member = call.right(step);
+        if (step > 0) write_unit(call, member, dest + member * bytes, bytes, unit);
     });
 }
 
 // Only the root sends. The parts of the members follow one another in its source, `part` bytes apart; 0: all receive the same.
 DEVICE void send_from_root(const Collective &c, u64 part) {
     BlockUnits units(c.bytes);
-    Turn turn(c);
+    CollectiveCall call(c);
     bool root = c.team.me == c.root;
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_through_staging(
+    u64 source = call.own() + c.source, dest = call.own() + c.dest;
+    call.move_through_staging(
         false,
         [&] {
             if (!root) return;
             units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
-                i32 member = turn.right(step);
+                i32 member = call.right(step);
                 u64 from = source + member * part;
-                if (step > 0) turn.send(member, unit, read_unit(from, c.bytes, unit));
+                if (step > 0) call.send(member, unit, read_unit(from, c.bytes, unit));
                 else keep_unit(dest, from, c.bytes, unit);
             });
         },
         [&] {
             if (root) return;
-            units.for_each([&](u32 unit) { write_unit(turn, c.root, dest, c.bytes, unit); });
+            units.for_each([&](u32 unit) { write_unit(call, c.root, dest, c.bytes, unit); });
         });
 }
 
 // The same in units of sixteen bytes. A broadcast of a large message has two shots (c.chunk): the root sends each member a share, which the member
 // relays to the others, and its own share to all.
 DEVICE void send_from_root_lamport(const Collective &c, u64 part) {
-    Turn turn(c);
+    CollectiveCall call(c);
     i32 n = c.team.n;
     bool root = c.team.me == c.root, shares = c.chunk != 0;
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, share = c.chunk;
+    u64 source = call.own() + c.source, dest = call.own() + c.dest, share = c.chunk;
     if (shares) part = share;
-    Lamport units(turn, shares ? share : c.bytes, source | dest | part);
-    turn.move_through_staging(
+    Lamport units(call, shares ? share : c.bytes, source | dest | part);
+    call.move_through_staging(
         false,
         [&] {
             if (!root) return;
-            auto from = [&](i32 step) { return source + turn.right(step) * part; };
+            auto from = [&](i32 step) { return source + call.right(step) * part; };
             units.send(shares || dest == from(0), n, dest, from);
             if (shares) units.send(1, n, 0, [&](i32) { return from(0); }, 1);
             for (i32 m = 0; shares && m < n && dest != source; m++)
@@ -121,7 +121,7 @@ DEVICE void send_from_root_lamport(const Collective &c, u64 part) {
         },
         [&] {
             if (root) return;
-            i32 step = turn.step_to(c.root);
+            i32 step = call.step_to(c.root);
             units.receive(step, step + 1, 0, [&](i32) { return dest + c.team.me * share; }, shares);
             if (shares) units.receive(1, n, 1, [&](i32 member) { return dest + member * share; });
         });
@@ -185,8 +185,8 @@ DEVICE void copy_shares(u64 bytes, i32 first, i32 last, const Source &source, co
 }
 
 // Everything leaves the root once: each other member fetches one part of it, and hands that on to the others meanwhile, a chunk at a time.
-DEVICE void relay(const Turn &turn) {
-    const Collective &c = turn.c;
+DEVICE void relay(const CollectiveCall &call) {
+    const Collective &c = call.c;
     i32 n = c.team.n, me = c.team.me;
     u64 each = ((c.bytes + n - 2) / (n - 1) + 127) & ~127ull;
     u64 start = least(each * (me < c.root ? me : me - 1), c.bytes);
@@ -194,57 +194,57 @@ DEVICE void relay(const Turn &turn) {
     start += share.start;
     for (u64 done = 0; done < share.bytes; done += c.chunk) {
         u64 at = start + done, bytes = least(c.chunk, share.bytes - done);
-        copy(turn.own() + c.dest + at, parts[c.root] + c.source + at, bytes, threadIdx.x, blockDim.x);
+        copy(call.own() + c.dest + at, parts[c.root] + c.source + at, bytes, threadIdx.x, blockDim.x);
         __syncthreads();
         for (i32 step = 1; step < n; step++) {
-            i32 m = turn.right(step);
-            if (m != c.root) copy(parts[m] + c.dest + at, turn.own() + c.dest + at, bytes, threadIdx.x, blockDim.x);
+            i32 m = call.right(step);
+            if (m != c.root) copy(parts[m] + c.dest + at, call.own() + c.dest + at, bytes, threadIdx.x, blockDim.x);
         }
     }
 }
 
 KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    if (turn.meet()) {
-        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    if (call.meet()) {
+        u64 source = call.own() + c.source, dest = call.own() + c.dest;
         if (c.team.me == c.root) {
             i32 n = c.team.n;
             bool in_place = source == dest;
-            copy_shares<true>(c.bytes, c.chunk ? n : 1, n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + c.dest; });
+            copy_shares<true>(c.bytes, c.chunk ? n : 1, n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[call.right(step)] + c.dest; });
         } else if (c.chunk) {
-            relay(turn);
+            relay(call);
         }
-        turn.meet_blocks(1);
+        call.meet_blocks(1);
     }
-    turn.leave();
+    call.leave();
 }
 
 // In place, `source` is this member's part of `dest`.
 KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c);
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_through_staging(
+    CollectiveCall call(c);
+    u64 source = call.own() + c.source, dest = call.own() + c.dest;
+    call.move_through_staging(
         true,
         [&] {
             units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
-                if (step > 0) turn.send(turn.right(step), unit, read_unit(source, c.bytes, unit));
+                if (step > 0) call.send(call.right(step), unit, read_unit(source, c.bytes, unit));
                 else keep_unit(dest + c.team.me * c.bytes, source, c.bytes, unit);
             });
         },
-        [&] { receive_parts(turn, units, dest); });
+        [&] { receive_parts(call, units, dest); });
 }
 
 // Each member sends parts to all others; `part`: the bytes between the parts in its source, 0 where all receive the same.
 DEVICE void exchange_parts_lamport(const Collective &c, u64 part) {
-    Turn turn(c);
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, own = dest + c.team.me * c.bytes;
-    Lamport units(turn, c.bytes, source | dest | c.bytes);
-    turn.move_through_staging(
+    CollectiveCall call(c);
+    u64 source = call.own() + c.source, dest = call.own() + c.dest, own = dest + c.team.me * c.bytes;
+    Lamport units(call, c.bytes, source | dest | c.bytes);
+    call.move_through_staging(
         false,
         [&] {
-            auto from = [&](i32 step) { return source + turn.right(step) * part; };
+            auto from = [&](i32 step) { return source + call.right(step) * part; };
             units.send(own == from(0), c.team.n, own, from);
         },
         [&] { units.receive(1, c.team.n, 0, [&](i32 member) { return dest + member * c.bytes; }); });
@@ -259,33 +259,33 @@ KERNEL STAGED nvshmemrs_alltoall_lamport(const __grid_constant__ Collective c) {
 }
 
 KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    if (turn.meet()) {
-        u64 place = c.dest + c.team.me * c.bytes, source = turn.own() + c.source;
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    if (call.meet()) {
+        u64 place = c.dest + c.team.me * c.bytes, source = call.own() + c.source;
         bool in_place = c.source == place;
-        copy_shares<true>(c.bytes, 1, c.team.n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + place; });
-        turn.meet_blocks(0);
+        copy_shares<true>(c.bytes, 1, c.team.n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[call.right(step)] + place; });
+        call.meet_blocks(0);
     }
-    turn.leave();
+    call.leave();
 }
 
 // In place, each thread has read what it sends before it writes to the same place.
 KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c);
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_through_staging(
+    CollectiveCall call(c);
+    u64 source = call.own() + c.source, dest = call.own() + c.dest;
+    call.move_through_staging(
         true,
         [&] {
             units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
-                i32 member = turn.right(step);
+                i32 member = call.right(step);
                 u64 part = source + member * c.bytes;
-                if (step > 0) turn.send(member, unit, read_unit(part, c.bytes, unit));
+                if (step > 0) call.send(member, unit, read_unit(part, c.bytes, unit));
                 else keep_unit(dest + member * c.bytes, part, c.bytes, unit);
             });
         },
-        [&] { receive_parts(turn, units, dest); });
+        [&] { receive_parts(call, units, dest); });
 }
 
 // Exchanges `bytes` bytes of two places.
@@ -310,34 +310,34 @@ DEVICE void exchange(u64 a, u64 b, u64 bytes) {
 
 // In place, one member of each pair exchanges the pair's two parts; the pairs are shared out evenly.
 KERNEL DIRECT nvshmemrs_alltoall(const __grid_constant__ Collective c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    if (turn.meet()) {
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    if (call.meet()) {
         i32 me = c.team.me;
-        u64 own = turn.own(), dest = c.dest + me * c.bytes;
+        u64 own = call.own(), dest = c.dest + me * c.bytes;
         if (c.source != c.dest) {
             copy_shares<false>(
-                c.bytes, 1, c.team.n, [&](i32 step) { return own + c.source + turn.right(step) * c.bytes; },
-                [&](i32 step) { return parts[turn.right(step)] + dest; });
+                c.bytes, 1, c.team.n, [&](i32 step) { return own + c.source + call.right(step) * c.bytes; },
+                [&](i32 step) { return parts[call.right(step)] + dest; });
         } else {
             for (i32 m = 0; m < c.team.n; m++) {
                 bool even = (m + me) % 2 == 0;
                 if (m != me && even == (me < m)) exchange(own + c.dest + m * c.bytes, parts[m] + dest, c.bytes);
             }
         }
-        turn.meet_blocks(0);
+        call.meet_blocks(0);
     }
-    turn.leave();
+    call.leave();
 }
 
 template <class T>
-DEVICE void send_strided(const Turn &turn) {
-    const Collective &c = turn.c;
+DEVICE void send_strided(const CollectiveCall &call) {
+    const Collective &c = call.c;
     u64 pieces = c.element / sizeof(T);
     for (i32 step = 0; step < c.team.n; step++) {
-        i32 m = turn.right(step);
+        i32 m = call.right(step);
         u64 dest = parts[m] + c.dest + c.team.me * c.count * c.dest_step;
-        u64 source = turn.own() + c.source + m * c.count * c.source_step;
+        u64 source = call.own() + c.source + m * c.count * c.source_step;
         for (u64 i = grid_thread(); i < pieces * c.count; i += grid_threads()) {
             u64 element = pieces == 1 ? i : i / pieces, piece = (i - element * pieces) * sizeof(T);
             at<T>(dest + element * c.dest_step + piece) = at<T>(source + element * c.source_step + piece);
@@ -346,49 +346,49 @@ DEVICE void send_strided(const Turn &turn) {
 }
 
 KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    if (turn.meet()) {
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    if (call.meet()) {
         switch (common_power(c.dest | c.source | c.dest_step | c.source_step | c.element)) {
-        case 16: send_strided<Bytes16>(turn); break;
-        case 8: send_strided<u64>(turn); break;
-        case 4: send_strided<u32>(turn); break;
-        case 2: send_strided<u16>(turn); break;
-        default: send_strided<u8>(turn); break;
+        case 16: send_strided<Bytes16>(call); break;
+        case 8: send_strided<u64>(call); break;
+        case 4: send_strided<u32>(call); break;
+        case 2: send_strided<u16>(call); break;
+        default: send_strided<u8>(call); break;
         }
-        turn.meet_blocks(0);
+        call.meet_blocks(0);
     }
-    turn.leave();
+    call.leave();
 }
 
 // Only the root knows its `dest`.
 KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c);
+    CollectiveCall call(c);
     bool root = c.team.me == c.root;
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_through_staging(
+    u64 source = call.own() + c.source, dest = call.own() + c.dest;
+    call.move_through_staging(
         false,
         [&] {
             units.for_each([&](u32 unit) {
                 if (root) keep_unit(dest + c.root * c.bytes, source, c.bytes, unit);
-                else turn.send(c.root, unit, read_unit(source, c.bytes, unit));
+                else call.send(c.root, unit, read_unit(source, c.bytes, unit));
             });
         },
         [&] {
-            if (root) receive_parts(turn, units, dest);
+            if (root) receive_parts(call, units, dest);
         });
 }
 
 KERNEL STAGED nvshmemrs_gather_lamport(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    CollectiveCall call(c);
     bool root = c.team.me == c.root;
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, own = dest + c.root * c.bytes;
-    Lamport units(turn, c.bytes, root ? source | dest | c.bytes : source);
-    turn.move_through_staging(
+    u64 source = call.own() + c.source, dest = call.own() + c.dest, own = dest + c.root * c.bytes;
+    Lamport units(call, c.bytes, root ? source | dest | c.bytes : source);
+    call.move_through_staging(
         false,
         [&] {
-            i32 step = turn.step_to(c.root);
+            i32 step = call.step_to(c.root);
             if (!root || own != source) units.send(step, step + 1, own, [&](i32) { return source; });
         },
         [&] {
@@ -397,19 +397,19 @@ KERNEL STAGED nvshmemrs_gather_lamport(const __grid_constant__ Collective c) {
 }
 
 KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    if (turn.meet()) {
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    if (call.meet()) {
         if (c.team.me == c.root) {
-            u64 dest = turn.own() + c.dest;
+            u64 dest = call.own() + c.dest;
             bool in_place = c.source == c.dest + c.root * c.bytes;
             copy_shares<false>(
-                c.bytes, 1, c.team.n - in_place, [&](i32 step) { return parts[turn.right(step)] + c.source; },
-                [&](i32 step) { return dest + turn.right(step) * c.bytes; });
+                c.bytes, 1, c.team.n - in_place, [&](i32 step) { return parts[call.right(step)] + c.source; },
+                [&](i32 step) { return dest + call.right(step) * c.bytes; });
         }
-        turn.meet_blocks(0);
+        call.meet_blocks(0);
     }
-    turn.leave();
+    call.leave();
 }
 
 // Only the root knows its `source`.
@@ -422,19 +422,19 @@ KERNEL STAGED nvshmemrs_scatter_lamport(const __grid_constant__ Collective c) {
 }
 
 KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    if (turn.meet()) {
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    if (call.meet()) {
         if (c.team.me == c.root) {
-            u64 source = turn.own() + c.source;
+            u64 source = call.own() + c.source;
             bool in_place = c.dest == c.source + c.root * c.bytes;
             copy_shares<false>(
-                c.bytes, 1, c.team.n - in_place, [&](i32 step) { return source + turn.right(step) * c.bytes; },
-                [&](i32 step) { return parts[turn.right(step)] + c.dest; });
+                c.bytes, 1, c.team.n - in_place, [&](i32 step) { return source + call.right(step) * c.bytes; },
+                [&](i32 step) { return parts[call.right(step)] + c.dest; });
         }
-        turn.meet_blocks(0);
+        call.meet_blocks(0);
     }
-    turn.leave();
+    call.leave();
 }
 
 // Lengths differ, so they travel first; short ones come with their data through the staging. A length is known to all members, so
@@ -442,24 +442,24 @@ KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {
 KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
     static constexpr u64 SHORT = 4096;
     __shared__ u64 before, total, longest;
-    Turn turn(c);
-    if (!turn.enter_by_vote()) return;
+    CollectiveCall call(c);
+    if (!call.enter_by_vote()) return;
     i32 n = c.team.n, me = c.team.me;
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest, limit = least(SHORT, c.team.slot / 2);
+    u64 source = call.own() + c.source, dest = call.own() + c.dest, limit = least(SHORT, c.team.slot / 2);
     if (blockIdx.x == 0)
-        for (i32 m = threadIdx.x; m < n; m += blockDim.x) store_pair(turn.length_of(m, me), c.bytes, turn.flag);
+        for (i32 m = threadIdx.x; m < n; m += blockDim.x) store_pair(call.length_of(m, me), c.bytes, call.flag);
     if (c.bytes <= limit) {
         u32 units = units_of(c.bytes), all = units * n;
         for (u32 i = grid_thread(); i < all; i += grid_threads()) {
             u32 member = i / units, unit = i - member * units;
-            turn.send(member, unit, read_unit(source, c.bytes, unit));
+            call.send(member, unit, read_unit(source, c.bytes, unit));
         }
     }
     // A member's length is to be seen with its call, which the same thread waits for, and so is all that came before on its stream.
     if (blockIdx.x == 0 && threadIdx.x < (u32)n) fence();
     // Behind the members' addresses.
     u64 *lengths = parts + n;
-    bool came = turn.meet([&](i32 m) { lengths[m] = load_pair(turn.length_of(me, m)).first; });
+    bool came = call.meet([&](i32 m) { lengths[m] = load_pair(call.length_of(me, m)).first; });
     if (came) {
         if (threadIdx.x == 0) {
             before = total = longest = 0;
@@ -472,22 +472,22 @@ KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
         __syncthreads();
         if (c.element ? total != c.count : total > c.count) {
             if (grid_thread() == 0)
-                report(c, OVERRUN, turn.epoch, c.count, total, c.state.my_pe, c.operation);
+                report(c, OVERRUN, call.epoch, c.count, total, c.state.my_pe, c.operation);
         } else {
             u64 place = 0;
             for (i32 m = 0; m < n; m++) {
                 u64 bytes = lengths[m];
                 if (bytes <= limit)
                     for (u32 unit = grid_thread(); unit < units_of(bytes); unit += grid_threads())
-                        write_unit(turn, m, dest + place, bytes, unit);
+                        write_unit(call, m, dest + place, bytes, unit);
                 place += bytes;
             }
             if (longest > limit) {
                 if (c.bytes > limit)
-                    copy_shares<true>(c.bytes, 1, n, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + c.dest + before; });
-                turn.meet_blocks(0);
+                    copy_shares<true>(c.bytes, 1, n, [&](i32) { return source; }, [&](i32 step) { return parts[call.right(step)] + c.dest + before; });
+                call.meet_blocks(0);
             }
         }
     }
-    turn.leave();
+    call.leave();
 }

@@ -26,15 +26,15 @@ struct Group {
 
 // Receives a group of members `from` to `to`; false: leave.
 template <class T>
-DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T, Group<T>::BYTES> *packs) {
+DEVICE bool receive_groups(const CollectiveCall &call, i32 from, i32 to, u32 group, Pack<T, Group<T>::BYTES> *packs) {
     static constexpr int UNITS = Group<T>::UNITS;
-    u64 own = turn.own();
+    u64 own = call.own();
     for (u32 polls = 1;; polls++) {
         Pair pairs[TOGETHER][UNITS];
 #pragma unroll
         for (i32 k = 0; k < TOGETHER; k++) {
             if (from + k < to) {
-                u64 place = turn.staging_in(own, from + k) + (u64)group * UNITS * 16;
+                u64 place = call.staging_in(own, from + k) + (u64)group * UNITS * 16;
 #pragma unroll
                 for (int u = 0; u < UNITS; u++) pairs[k][u] = load_pair(place + u * 16);
             }
@@ -46,7 +46,7 @@ DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T
 #pragma unroll
                 for (int u = 0; u < UNITS; u++) {
                     packs[k].words[u] = pairs[k][u].first;
-                    all &= pairs[k][u].second == turn.flag;
+                    all &= pairs[k][u].second == call.flag;
                 }
             }
         }
@@ -54,38 +54,38 @@ DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T
         if (polls % POLLS != 0) continue;
 #pragma unroll 1
         for (i32 m = from; m < to && m < from + TOGETHER; m++)
-            if (turn.given_up_on(m)) return false;
+            if (call.given_up_on(m)) return false;
     }
 }
 
 template <class T>
-DEVICE void store_group(const Turn &turn, u32 group, const typename Group<T>::Packed &result) {
-    const Collective &c = turn.c;
+DEVICE void store_group(const CollectiveCall &call, u32 group, const typename Group<T>::Packed &result) {
+    const Collective &c = call.c;
 #pragma unroll
     for (int u = 0; u < Group<T>::UNITS; u++) {
         u32 unit = group * Group<T>::UNITS + u;
-        store_unit(turn.own() + c.dest + (u64)unit * 8, result.words[u], valid_bytes(c.bytes, unit));
+        store_unit(call.own() + c.dest + (u64)unit * 8, result.words[u], valid_bytes(c.bytes, unit));
     }
 }
 
 // All members' elements go through the staging, this member's, too. In place, all threads of the block have read its units before one writes
 // a result.
 template <class T>
-DEVICE void send_to_all(const Turn &turn, const BlockUnits &units) {
-    const Collective &c = turn.c;
-    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source;
+DEVICE void send_to_all(const CollectiveCall &call, const BlockUnits &units) {
+    const Collective &c = call.c;
+    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = call.own() + c.source;
     // To whoever needs it: to all, or in a scan to those that come after.
     i32 first = c.operation == INSCAN ? c.team.me : c.operation == EXSCAN ? c.team.me + 1 : 0;
     units.for_each_of(c.team.n - first, [&](i32 step, u32 unit) {
         i32 m = first + step;
-        turn.send(m, unit, read_unit(source + m * part, c.bytes, unit));
+        call.send(m, unit, read_unit(source + m * part, c.bytes, unit));
     });
 }
 
 template <class T>
-DEVICE void fold_all(const Turn &turn, const BlockUnits &units) {
+DEVICE void fold_all(const CollectiveCall &call, const BlockUnits &units) {
     typedef typename Group<T>::Packed Packed;
-    const Collective &c = turn.c;
+    const Collective &c = call.c;
     u32 op = c.op;
     i32 members = c.operation == INSCAN ? c.team.me + 1 : c.operation == EXSCAN ? c.team.me : c.team.n;
     Group<T>::for_each(units, [&](u32 group) {
@@ -93,7 +93,7 @@ DEVICE void fold_all(const Turn &turn, const BlockUnits &units) {
         fold.clear(op);
         for (i32 from = 0; from < members; from += TOGETHER) {
             Packed packs[TOGETHER];
-            if (!receive_groups<T>(turn, from, members, group, packs)) return;
+            if (!receive_groups<T>(call, from, members, group, packs)) return;
             // The fold's code is there once, and the packs move down by one each time.
 #pragma unroll 1
             for (i32 m = from; m < members && m < from + TOGETHER; m++) {
@@ -103,39 +103,39 @@ DEVICE void fold_all(const Turn &turn, const BlockUnits &units) {
                 for (i32 k = 1; k < TOGETHER; k++) packs[k - 1] = packs[k];
             }
         }
-        store_group<T>(turn, group, fold.result());
+        store_group<T>(call, group, fold.result());
     });
 }
 
 // Reduce and reducescatter of two members, which is half a microsecond faster without staging of the own elements.
 template <class T>
-DEVICE void send_to_other(const Turn &turn, const BlockUnits &units) {
-    const Collective &c = turn.c;
+DEVICE void send_to_other(const CollectiveCall &call, const BlockUnits &units) {
+    const Collective &c = call.c;
     i32 other = 1 - c.team.me;
-    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source + other * part;
-    units.for_each([&](u32 unit) { turn.send(other, unit, read_unit(source, c.bytes, unit)); });
+    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = call.own() + c.source + other * part;
+    units.for_each([&](u32 unit) { call.send(other, unit, read_unit(source, c.bytes, unit)); });
 }
 
 template <class T>
-DEVICE void fold_both(const Turn &turn, const BlockUnits &units) {
+DEVICE void fold_both(const CollectiveCall &call, const BlockUnits &units) {
     static constexpr int UNITS = Group<T>::UNITS;
     typedef typename Group<T>::Packed Packed;
-    const Collective &c = turn.c;
+    const Collective &c = call.c;
     i32 me = c.team.me;
-    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source + me * part;
+    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = call.own() + c.source + me * part;
     Group<T>::for_each(units, [&](u32 group) {
         Packed mine, theirs;
 #pragma unroll
         for (int u = 0; u < UNITS; u++) {
             mine.words[u] = read_unit(source, c.bytes, group * UNITS + u);
-            if (!turn.receive(1 - me, group * UNITS + u, theirs.words[u])) return;
+            if (!call.receive(1 - me, group * UNITS + u, theirs.words[u])) return;
         }
 #pragma unroll
         for (int u = 0; u < UNITS; u++) {
             u64 word = mine.words[u];
             if (me != 0) mine.words[u] = theirs.words[u], theirs.words[u] = word;
         }
-        store_group<T>(turn, group, fold_two_packs(c.op, mine, theirs));
+        store_group<T>(call, group, fold_two_packs(c.op, mine, theirs));
     });
 }
 
@@ -143,16 +143,16 @@ template <class T>
 DEVICE void reduce_flags(const Collective &c) {
     bool two = c.team.n == 2 && (c.operation == REDUCE || c.operation == REDUCESCATTER);
     BlockUnits units(c.bytes, Group<T>::UNITS);
-    Turn turn(c);
-    turn.move_through_staging(
+    CollectiveCall call(c);
+    call.move_through_staging(
         c.operation == REDUCE || c.operation == REDUCESCATTER,
         [&] {
-            if (two) send_to_other<T>(turn, units);
-            else send_to_all<T>(turn, units);
+            if (two) send_to_other<T>(call, units);
+            else send_to_all<T>(call, units);
         },
         [&] {
-            if (two) fold_both<T>(turn, units);
-            else fold_all<T>(turn, units);
+            if (two) fold_both<T>(call, units);
+            else fold_all<T>(call, units);
         });
 }
 
@@ -160,15 +160,15 @@ DEVICE void reduce_flags(const Collective &c) {
 // folds its share for all.
 template <class T>
 DEVICE void reduce_lamport(const Collective &c) {
-    Turn turn(c);
+    CollectiveCall call(c);
     i32 n = c.team.n, me = c.team.me, members = c.operation == INSCAN ? me + 1 : c.operation == EXSCAN ? me : n;
     bool scan = c.operation == INSCAN || c.operation == EXSCAN, shares = c.operation == REDUCE && c.chunk;
-    u64 bytes = shares ? c.chunk : c.bytes, source = turn.own() + c.source, dest = turn.own() + c.dest;
+    u64 bytes = shares ? c.chunk : c.bytes, source = call.own() + c.source, dest = call.own() + c.dest;
     // From one member's part to the next.
     u64 from_step = shares || c.operation == REDUCESCATTER ? bytes : 0, to_step = shares ? bytes : 0;
-    Lamport units(turn, bytes, source | dest | from_step);
-    turn.move_through_staging(
-        false, [&] { units.send(1, scan ? n - me : n, dest, [&](i32 step) { return source + turn.right(step) * from_step; }); },
+    Lamport units(call, bytes, source | dest | from_step);
+    call.move_through_staging(
+        false, [&] { units.send(1, scan ? n - me : n, dest, [&](i32 step) { return source + call.right(step) * from_step; }); },
         [&] {
             units.fold<T>(members, source + me * from_step, dest + me * to_step, shares);
             if (shares) units.receive(1, n, 1, [&](i32 member) { return dest + member * bytes; });
@@ -201,26 +201,26 @@ DEVICE Packed fold_members(u32 op, i32 n, const Address &address, const Step &st
 
 // Folds one pack of all members' sources. `source` and `dest` are symmetric offsets.
 template <class Packed>
-DEVICE void reduce_pack(const Turn &turn, u64 source, u64 dest) {
-    i32 n = turn.c.team.n;
-    u32 operation = turn.c.operation;
+DEVICE void reduce_pack(const CollectiveCall &call, u64 source, u64 dest) {
+    i32 n = call.c.team.n;
+    u32 operation = call.c.operation;
     bool scan = operation == INSCAN || operation == EXSCAN;
     Packed result = fold_members<Packed>(
-        turn.c.op, n, [&](i32 m) { return parts[m] + source; },
+        call.c.op, n, [&](i32 m) { return parts[m] + source; },
         [&](i32 m, const Folded<Packed> &fold, bool with) {
             if (scan && with == (operation == INSCAN)) at<Packed>(parts[m] + dest) = fold.result();
         });
     if (scan) return;
-    if (operation == REDUCESCATTER) at<Packed>(turn.own() + dest) = result;
+    if (operation == REDUCESCATTER) at<Packed>(call.own() + dest) = result;
     else
-        for (i32 step = 1; step <= n; step++) at<Packed>(parts[turn.right(step)] + dest) = result;
+        for (i32 step = 1; step <= n; step++) at<Packed>(parts[call.right(step)] + dest) = result;
 }
 
 // Folds packs `start` to `end`; each is read and written by one thread of one member only, so this may be in place.
 template <class Packed>
-DEVICE void reduce_packs(const Turn &turn, u64 source, u64 dest, u64 start, u64 end) {
+DEVICE void reduce_packs(const CollectiveCall &call, u64 source, u64 dest, u64 start, u64 end) {
     for (u64 i = start + grid_thread(); i < end; i += grid_threads())
-        reduce_pack<Packed>(turn, source + i * sizeof(Packed), dest + i * sizeof(Packed));
+        reduce_pack<Packed>(call, source + i * sizeof(Packed), dest + i * sizeof(Packed));
 }
 
 // Two members' sources, folded from packs `start` to `end` into `dest` and, unless it is 0, `other`. All are addresses; `first` is member 0's
@@ -258,18 +258,18 @@ struct Chunks {
     // Chunks that a block has sent before it folds the first.
     static constexpr u64 AHEAD = 2;
 
-    const Turn &turn;
+    const CollectiveCall &call;
     // Bytes of a unit, units of a chunk, and chunks of the largest share.
     u64 unit;
     u64 size;
     u64 count;
 
-    __device__ Chunks(const Turn &t, u64 bytes_of_unit, u64 units)
-        : turn(t), unit(bytes_of_unit), size(t.c.chunk / bytes_of_unit), count(size ? (units + size - 1) / size : 0) {}
+    __device__ Chunks(const CollectiveCall &t, u64 bytes_of_unit, u64 units)
+        : call(t), unit(bytes_of_unit), size(t.c.chunk / bytes_of_unit), count(size ? (units + size - 1) / size : 0) {}
 
     // Whether there are chunks, and room in the staging for so many flags of each.
     __device__ bool fit(u64 flags) const {
-        const Collective &c = turn.c;
+        const Collective &c = call.c;
         return c.operation == REDUCE && unit == 16 && count && c.source != c.dest && flags * count * 16 <= c.team.slot;
     }
 
@@ -286,7 +286,7 @@ struct Chunks {
 
     // The address of a flag of this block's chunk, by its kind: a word of the staging that never holds data.
     __device__ u64 flag_of(u64 kind, i32 to, i32 from, u64 round) const {
-        return turn.staging_of(to, from) + (kind * count + index(round)) * 16 + 8;
+        return call.staging_of(to, from) + (kind * count + index(round)) * 16 + 8;
     }
 
     // All threads: copies a chunk, in units from the start of the arrays.
@@ -295,17 +295,17 @@ struct Chunks {
     }
 
     // All threads: sets the flag of all other members, after all threads of the block have arrived here.
-    __device__ void tell(u64 kind, u64 round) const {
+    __device__ void signal(u64 kind, u64 round) const {
         __syncthreads();
-        for (i32 step = 1 + threadIdx.x; step < turn.c.team.n; step += blockDim.x)
-            store_release(flag_of(kind, turn.right(step), turn.c.team.me, round), turn.flag);
+        for (i32 step = 1 + threadIdx.x; step < call.c.team.n; step += blockDim.x)
+            store_release(flag_of(kind, call.right(step), call.c.team.me, round), call.flag);
     }
 
     // All threads: waits for the flags of all other members; false: leave.
     __device__ bool wait(u64 kind, u64 round) const {
         bool there = true;
-        for (i32 step = 1 + threadIdx.x; step < turn.c.team.n && there; step += blockDim.x)
-            there = turn.wait(flag_of(kind, turn.c.team.me, turn.right(step), round));
+        for (i32 step = 1 + threadIdx.x; step < call.c.team.n && there; step += blockDim.x)
+            there = call.wait(flag_of(kind, call.c.team.me, call.right(step), round));
         return !__syncthreads_or(!there);
     }
 };
@@ -314,28 +314,28 @@ struct Chunks {
 // share. The others send it their elements of this share, each into the sender's own share of the receiver's destination. That range gets
 // the sender's results later, chunk by chunk, once the receiver has folded the sender's chunk (FOLDED).
 template <class Packed>
-DEVICE bool reduce_chunks(const Turn &turn, const Chunks &chunks, u64 each) {
+DEVICE bool reduce_chunks(const CollectiveCall &call, const Chunks &chunks, u64 each) {
     static constexpr u64 SENT = 0, FOLDED = 1;
-    const Collective &c = turn.c;
+    const Collective &c = call.c;
     i32 n = c.team.n, me = c.team.me;
-    u64 own = turn.own(), rounds = chunks.rounds();
+    u64 own = call.own(), rounds = chunks.rounds();
     auto share = [&](i32 member) -> Units { return {each * member, each}; };
     auto send = [&](u64 round) {
         Units mine = chunks.chunk(share(me), round);
         if (!mine.count) return;
         for (i32 step = 1; step < n; step++) {
-            i32 m = turn.right(step);
+            i32 m = call.right(step);
             u64 from = chunks.chunk(share(m), round).first * chunks.unit;
             chunks.copy_chunk(parts[m] + c.dest + mine.first * chunks.unit, own + c.source + from, mine.count);
         }
-        chunks.tell(SENT, round);
+        chunks.signal(SENT, round);
     };
     auto send_result = [&](u64 round) {
         Units mine = chunks.chunk(share(me), round);
         if (!mine.count) return true;
         if (!chunks.wait(FOLDED, round)) return false;
         u64 place = c.dest + mine.first * chunks.unit;
-        for (i32 step = 1; step < n; step++) chunks.copy_chunk(parts[turn.right(step)] + place, own + place, mine.count);
+        for (i32 step = 1; step < n; step++) chunks.copy_chunk(parts[call.right(step)] + place, own + place, mine.count);
         return true;
     };
     for (u64 round = 0; round < Chunks::AHEAD; round++) send(round);
@@ -351,7 +351,7 @@ DEVICE bool reduce_chunks(const Turn &turn, const Chunks &chunks, u64 each) {
                 Packed result = fold_members<Packed>(c.op, n, address, [](i32, const Folded<Packed> &, bool) {});
                 at<Packed>(own + c.dest + (mine.first + i) * sizeof(Packed)) = result;
             }
-            chunks.tell(FOLDED, round);
+            chunks.signal(FOLDED, round);
         }
         if (round > 0 && !send_result(round - 1)) return false;
     }
@@ -360,10 +360,10 @@ DEVICE bool reduce_chunks(const Turn &turn, const Chunks &chunks, u64 each) {
 
 // Reduce and reducescatter of two members, whose shares are given.
 template <class Packed>
-DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Units &others) {
-    const Collective &c = turn.c;
+DEVICE void reduce_two(const CollectiveCall &call, u64 source, const Units &own, const Units &others) {
+    const Collective &c = call.c;
     i32 me = c.team.me, other = 1 - me;
-    Chunks chunks(turn, sizeof(Packed), own.count > others.count ? own.count : others.count);
+    Chunks chunks(call, sizeof(Packed), own.count > others.count ? own.count : others.count);
     bool sends = chunks.fit(1);
     u64 mine = parts[me] + source, theirs = sends ? parts[me] + c.dest : parts[other] + source;
     u64 rounds = sends ? chunks.rounds() : 1;
@@ -371,7 +371,7 @@ DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Uni
         Units sent = chunks.chunk(others, round);
         u64 place = sent.first * chunks.unit;
         chunks.copy_chunk(parts[other] + c.dest + place, parts[me] + c.source + place, sent.count);
-        if (sent.count) chunks.tell(0, round);
+        if (sent.count) chunks.signal(0, round);
     };
     for (u64 round = 0; sends && round < Chunks::AHEAD; round++) send(round);
     for (u64 round = 0; round < rounds; round++) {
@@ -390,9 +390,9 @@ DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Uni
 
 template <class T>
 DEVICE void reduce_direct(const Collective &c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    if (turn.meet()) {
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    if (call.meet()) {
         bool scatter = c.operation == REDUCESCATTER;
         u64 source = scatter ? c.source + c.team.me * c.bytes : c.source;
         // Packs where they are aligned, then single elements. Members share each of the two, but in a reducescatter, where this member's
@@ -406,9 +406,9 @@ DEVICE void reduce_direct(const Collective &c) {
         // The members' equal shares in chunks; the rest is reduced as without them.
         u64 even = packs / n & ~(LINE - 1), chunked = 0;
         if (c.chunk && c.team.n > 2 && c.operation == REDUCE) {
-            Chunks chunks(turn, PACK, even);
+            Chunks chunks(call, PACK, even);
             if (chunks.fit(2)) {
-                if (!reduce_chunks<Packed>(turn, chunks, even)) return turn.leave();
+                if (!reduce_chunks<Packed>(call, chunks, even)) return call.leave();
                 chunked = even * n;
             }
         }
@@ -418,14 +418,14 @@ DEVICE void reduce_direct(const Collective &c) {
             return {start, least(each, packs - start)};
         };
         Units own = share_of(me);
-        if (c.team.n == 2 && (scatter || c.operation == REDUCE)) reduce_two<Packed>(turn, source, own, share_of(1 - me));
-        else reduce_packs<Packed>(turn, source, c.dest, own.first, own.first + own.count);
+        if (c.team.n == 2 && (scatter || c.operation == REDUCE)) reduce_two<Packed>(call, source, own, share_of(1 - me));
+        else reduce_packs<Packed>(call, source, c.dest, own.first, own.first + own.count);
         each = (count - first + n - 1) / n;
         u64 start = least(first + each * me, count);
-        reduce_packs<Single<T>>(turn, source, c.dest, start, least(start + each, count));
-        turn.meet_blocks(0);
+        reduce_packs<Single<T>>(call, source, c.dest, start, least(start + each, count));
+        call.meet_blocks(0);
     }
-    turn.leave();
+    call.leave();
 }
 
 #define REDUCTION(name, T)                                                                                    \

@@ -14,11 +14,11 @@ KERNEL nvshmemrs_quiet() {
 
 // Barrier and sync; one block.
 KERNEL nvshmemrs_barrier(const __grid_constant__ Collective c) {
-    Turn turn(c, entered_published(c));
-    if (!turn.enter(turn.is_current())) return;
-    turn.announce(threadIdx.x, blockDim.x);
+    CollectiveCall call(c, entered_published(c));
+    if (!call.enter(call.is_current())) return;
+    call.announce(threadIdx.x, blockDim.x);
     // A member that gives up has announced this: the next collective of the other members ends with an error.
     if (c.count) return;
-    turn.wait_all_calls(threadIdx.x, blockDim.x);
-    turn.leave();
+    call.wait_all_calls(threadIdx.x, blockDim.x);
+    call.leave();
 }

@@ -134,7 +134,7 @@ DEVICE TeamLocal entered_published(const Collective &c) {
     return now;
 }
 
-class Turn {
+class CollectiveCall {
   public:
     const Collective &c;
     u64 epoch;
@@ -144,9 +144,10 @@ class Turn {
     // That of the team that has the number now.
     u32 generation;
 
-    __device__ explicit Turn(const Collective &call) : Turn(call, entered(call)) {}
+    __device__ explicit CollectiveCall(const Collective &given) : CollectiveCall(given, entered(given)) {}
 
-    __device__ Turn(const Collective &call, const TeamLocal &now) : c(call), epoch(now.epoch + 1), over(now.over), generation(now.generation) {
+    __device__ CollectiveCall(const Collective &given, const TeamLocal &now)
+        : c(given), epoch(now.epoch + 1), over(now.over), generation(now.generation) {
         parity = epoch & 1;
         // Never 0, which is what the sync block holds at first.
         u32 mixed = (c.signature ^ (u32)(epoch >> 32) ^ c.team.generation) & 0xffffff;
@@ -265,14 +266,14 @@ class Turn {
         return meet([](i32) {});
     }
 
-    // Tells this block's like on `member` that all it did up to here can be seen. After __syncthreads.
-    __device__ void tell(u32 step, i32 member) const { store_release(step_of(step, member, c.team.me), flag); }
+    // Signals the same block of `member` that all accesses of this block so far can be seen. After __syncthreads.
+    __device__ void signal(u32 step, i32 member) const { store_release(step_of(step, member, c.team.me), flag); }
 
-    // All threads: tells this block's likes on all members, and waits for them.
+    // All threads: signals the same block of all members, and waits for their signals.
     __device__ bool meet_blocks(u32 step) const {
         __syncthreads();
         bool came = true;
-        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x) tell(step, m);
+        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x) signal(step, m);
         for (i32 m = threadIdx.x; m < c.team.n && came; m += blockDim.x) came = wait(step_of(step, c.team.me, m));
         return !__syncthreads_or(!came);
     }

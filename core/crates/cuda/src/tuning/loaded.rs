@@ -79,7 +79,7 @@ impl Loaded {
     }
 
     /// Prints the source of the choices of PE `me`, if NVSHMEM_DEBUG asks for it.
-    pub(crate) fn tell(&self, me: Pe) {
+    pub(crate) fn log_source(&self, me: Pe) {
         if let Some((level, line)) = &self.line {
             Level::from_environment().write(*level, me, || line.clone());
         }

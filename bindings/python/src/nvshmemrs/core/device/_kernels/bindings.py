@@ -39,10 +39,10 @@ from ._backend import (
     lendable,
     named,
     public,
+    refresh_compiler,
     st_relaxed_u64,
     st_weak_u32,
     st_weak_u64,
-    tell_compiler,
     unsigned,
 )
 from ._backend import sync_block as _meet_block
@@ -457,5 +457,5 @@ def __getattr__(name):
         one.__name__ = one.__qualname__ = name
         one.__module__ = __name__
     made = globals()[name] = lendable(*functions) if len(functions) == 2 else public(*functions)
-    tell_compiler()
+    refresh_compiler()
     return made

@@ -162,7 +162,7 @@ def _decode(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return number
 
 
-def tell_compiler() -> None:
+def refresh_compiler() -> None:
     """Makes functions that were made while a kernel is compiled known to its compiler."""
     cuda_target.typing_context.refresh()
 

@@ -366,7 +366,7 @@ def by_op(name: str, doc: str, table: Dict[str, Callable[[], Any]]) -> Any:
     return public(function)
 
 
-def tell_compiler() -> None:
+def refresh_compiler() -> None:
     """There is none."""
 
 

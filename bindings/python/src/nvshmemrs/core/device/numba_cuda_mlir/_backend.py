@@ -217,7 +217,7 @@ def _decode(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
     builder.store_var(target, value if value.type == kind else arith.bitcast(kind, value))
 
 
-def tell_compiler() -> None:
+def refresh_compiler() -> None:
     """Makes functions that were made while a kernel is compiled known to its compiler."""
     mlir_target.typing_context.refresh()
 

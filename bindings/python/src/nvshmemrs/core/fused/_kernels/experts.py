@@ -13,7 +13,15 @@ from ...device.triton._collectives import on, widen
 from ...device.triton._context import context
 from ...device.triton._fast import arrived
 from .._workspace import BINS as _BINS
-from .words import hear_all, hear_program, long, next_call, open_team, spread, tell
+from .words import (
+    long,
+    next_call,
+    open_team,
+    signal_members,
+    store_to_others,
+    wait_all,
+    wait_program,
+)
 
 MOST_BINS = tl.constexpr(_BINS)
 
@@ -64,7 +72,7 @@ def plan_kernel(
         tl.store(at, tl.cumsum(found, axis=0) - found, mask=(chunk < chunks) & (bins[None, :] >= 0))
         words = (tl.sum(found, axis=0).to(tl.int64) & 0xFFFFFFFF) | (call << 32)
         row = half + t.me * MOST_BINS + bins
-        spread(ctx, t, row, words, bins >= 0)
+        store_to_others(ctx, t, row, words, bins >= 0)
         tl.store(row, words)
     tl.debug_barrier()
     bins = tl.arange(0, BINS)
@@ -130,10 +138,10 @@ def move_kernel(
                     tl.store(places + i, -1)
             else:
                 tl.store(places + i, -1)
-    tell(ctx, t, flags, call, part)
+    signal_members(ctx, t, flags, call, part)
     # One program waits: the last, so that this works where programs run one after the other, too.
     if part == parts - 1:
-        hear_all(ctx, t, flags, call, parts)
+        wait_all(ctx, t, flags, call, parts)
 
 
 @triton.jit
@@ -150,8 +158,8 @@ def combine_kernel(
     part = tl.program_id(0)
     parts = tl.num_programs(0)
     call = next_call(calls, part, parts)
-    tell(ctx, t, entered, call, part)
-    hear_program(ctx, t, entered, call, part)
+    signal_members(ctx, t, entered, call, part)
+    wait_program(ctx, t, entered, call, part)
     lanes = tl.arange(0, BLOCK)
     inside = lanes < hidden
     for token in range(part, tokens, parts):
@@ -171,6 +179,6 @@ def combine_kernel(
             total += tl.where(kept, value * tl.load(weights + i).to(tl.float32), 0.0)
         at = long(token) * hidden + lanes
         tl.store(out + at, total.to(out.dtype.element_ty), mask=inside)
-    tell(ctx, t, left, call, part)
+    signal_members(ctx, t, left, call, part)
     if part == parts - 1:
-        hear_all(ctx, t, left, call, parts)
+        wait_all(ctx, t, left, call, parts)

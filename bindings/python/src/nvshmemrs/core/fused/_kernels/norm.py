@@ -13,7 +13,7 @@ import triton.language as tl
 from ...device.triton._collectives import on
 from ...device.triton._context import POLLS, aborted, context
 from ...device.triton._settings import INTERPRETED, pause
-from .words import long, next_call, open_team, spread
+from .words import long, next_call, open_team, store_to_others
 
 _CLEARED = tl.constexpr(2048)
 
@@ -130,10 +130,10 @@ def one_shot_kernel(
     first = sent(tl.load(from_ + at, mask=inside, other=0))
     call = next_call(calls, part, parts)
     box = (inbox + call % 3 * capacity).to(tl.pointer_type(BITS))
-    spread(ctx, t, box + t.me * count + at, first, inside)
+    store_to_others(ctx, t, box + t.me * count + at, first, inside)
     for row in range(part + parts, rows, parts):
         at = long(row) * hidden + lanes
-        spread(ctx, t, box + t.me * count + at, sent(tl.load(from_ + at, mask=inside, other=0)), inside)
+        store_to_others(ctx, t, box + t.me * count + at, sent(tl.load(from_ + at, mask=inside, other=0)), inside)
     clear(inbox, used, call, part, parts, capacity, bytes_ * t.n)
     for row in range(part, rows, parts):
         at = long(row) * hidden + lanes
@@ -185,7 +185,7 @@ def two_shot_kernel(
             added = added_to(residual, at, inside, RESIDUAL)
             place = long(group) * hidden + lanes
             bits = sent(fold_row(ctx, t, own, box, share, place, inside, TYPE, BITS))
-            spread(ctx, t, sums + at, bits, inside)
+            store_to_others(ctx, t, sums + at, bits, inside)
             finish(bits, added, scale, at, inside, out, residual_out, hidden, eps, RESIDUAL, TYPE)
     for group in range(part, groups, parts):
         for step in range(1, t.n):

@@ -14,7 +14,7 @@ from ...device.triton._context import context
 from ...device.triton._order import store_release
 from ...device.triton._rma import copy_part
 from ...device.triton._waits import CMP_EQ, signal_wait_until
-from .words import hear_all, long, next_call, open_team, tell
+from .words import long, next_call, open_team, signal_members, wait_all
 
 
 @triton.jit
@@ -112,9 +112,9 @@ def reduce_product_kernel(
                         to = c + (r * BM + rows)[:, None].to(tl.int64) * N + (column + columns)[None, :]
                         tl.store(to, value, mask=inside)
     # The kernel ends when all members have stored all that they store here, or have heard from this one.
-    tell(ctx, t, left, call, part)
+    signal_members(ctx, t, left, call, part)
     if part == parts - 1:
-        hear_all(ctx, t, left, call, parts)
+        wait_all(ctx, t, left, call, parts)
 
 
 @triton.jit
@@ -165,9 +165,9 @@ def gather_product_kernel(
                 inside = ((row + rows)[:, None] < section) & ((column + columns)[None, :] < N)
                 tl.store(c + at, total.to(c.dtype.element_ty), mask=inside)
     # A member without tiles has heard nothing else.
-    tell(ctx, t, left, call, part)
+    signal_members(ctx, t, left, call, part)
     if part == parts - 1:
-        hear_all(ctx, t, left, call, parts)
+        wait_all(ctx, t, left, call, parts)
 
 
 @triton.jit
@@ -176,8 +176,8 @@ def meet_kernel(state, workspace, calls, entered):
     ctx = context(state)
     t = open_team(workspace)
     call = next_call(calls, tl.program_id(0), 1)
-    tell(ctx, t, entered, call, 0)
-    hear_all(ctx, t, entered, call, 1)
+    signal_members(ctx, t, entered, call, 0)
+    wait_all(ctx, t, entered, call, 1)
 
 
 @triton.jit

@@ -56,7 +56,7 @@ def next_call(counters, part, parts):
 
 
 @triton.jit
-def tell(ctx, t, flags, call, part):
+def signal_members(ctx, t, flags, call, part):
     """Signals this program's progress to all other members; earlier stores are visible to them."""
     own = flags + ((call & 1) * t.n + t.me) * MOST + part
     tl.debug_barrier()
@@ -68,28 +68,28 @@ def tell(ctx, t, flags, call, part):
 
 
 @triton.jit
-def hear_program(ctx, t, flags, call, part):
+def wait_program(ctx, t, flags, call, part):
     """Waits until this program has been signalled by its counterparts on all other members."""
     row = flags + (call & 1) * t.n * MOST + part
     for first in range(0, t.n, WIDTH):
         member = first + tl.arange(0, WIDTH)
         others = (member < t.n) & (member != t.me)
-        hear(ctx, row + member * MOST, call, others)
+        wait_words(ctx, row + member * MOST, call, others)
     fence(ctx)
 
 
 @triton.jit
-def hear_all(ctx, t, flags, call, parts):
+def wait_all(ctx, t, flags, call, parts):
     """Waits until this program has been signalled by all programs of all other members."""
     lanes = tl.arange(0, MOST)
     for step in range(1, t.n):
         member = (t.me + step) % t.n
-        hear(ctx, flags + ((call & 1) * t.n + member) * MOST + lanes, call, lanes < parts)
+        wait_words(ctx, flags + ((call & 1) * t.n + member) * MOST + lanes, call, lanes < parts)
     fence(ctx)
 
 
 @triton.jit
-def hear(ctx, p, call, mask):
+def wait_words(ctx, p, call, mask):
     """Waits until the words at `p` are those of this call, or the job is broken. Orders nothing."""
     seen = tl.load(p, mask=mask, other=0, volatile=True)
     left = tl.max((mask & (seen < call)).to(tl.int32))
@@ -106,7 +106,7 @@ def hear(ctx, p, call, mask):
 
 
 @triton.jit
-def spread(ctx, t, p, value, mask):
+def store_to_others(ctx, t, p, value, mask):
     """Stores to all other members; each member starts with a different one."""
     for step in range(1, t.n):
         tl.store(on(ctx, t, p, (t.me + step) % t.n), value, mask=mask)
