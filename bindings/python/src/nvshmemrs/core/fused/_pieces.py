@@ -62,7 +62,7 @@ class Pieces:
         self.met.record(self.side)
 
     def _order(self, first: Any, then: Any) -> None:
-        """What is queued on the second stream from now on follows what is queued on the first."""
+        """Operations that are queued on `then` from now on follow the operations queued on `first`."""
         self.event.record(first)
         then.wait_event(self.event)
 
