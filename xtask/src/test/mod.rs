@@ -64,6 +64,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             if !quick {
                 steps.step("soak", || soak::short(tree));
                 examples(tree, steps);
+                instrumented(tree, steps);
             }
         },
         |steps| {
@@ -76,9 +77,6 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
                         .args(["-m", "ruff", "check", "--no-cache"]),
                 )
             });
-            if !quick {
-                instrumented(tree, steps);
-            }
         },
     );
 
