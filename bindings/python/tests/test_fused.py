@@ -70,6 +70,7 @@ def test_a_compiled_kernel_is_launched_again(monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("triton")
     monkeypatch.setattr(job, "device", 0)
     monkeypatch.setattr(_launch, "_compiled", {})
+    monkeypatch.setattr(_launch, "_current_stream_of", lambda: lambda device: 33 + device)
     calls: List[Tuple[str, Any]] = []
     kernel = Launched("kernel", ["x", "y", "n", "eps", "BLOCK", "WIDE"], calls)
 
@@ -81,7 +82,7 @@ def test_a_compiled_kernel_is_launched_again(monkeypatch: pytest.MonkeyPatch) ->
     start(48, 80, 9)
     assert calls == [
         ("kernel", ((5,), [32, 64, 7, 0.5], {"BLOCK": 8, "num_warps": 4, "WIDE": True})),
-        ("compiled", ((5, 1, 1), [48, 80, 9, 0.5, 8, True], {"stream": None})),
+        ("compiled", ((5, 1, 1), [48, 80, 9, 0.5, 8, True], {"stream": 33})),
     ]
     calls.clear()
     others = (40, 64, 7), (32, 72, 7), (32, 64, 1), (32, 64, 16), (32, 64, 1 << 31), (32, 64, 7, 16), (32, 64, 7, 8, "int8")

@@ -1,4 +1,4 @@
-"""Launches of the kernels. At every launch Triton binds the arguments to their names, specializes each of them
+"""Launches of kernels in Triton. At every launch Triton binds the arguments to their names, specializes each of them
 and looks the compiled kernel up. Here a compiled kernel is found by the facts that Triton specializes on, and
 addresses are passed as numbers.
 """
@@ -6,13 +6,15 @@ addresses are passed as numbers.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, ContextManager, Dict, NamedTuple, Sequence, Tuple, Union
+import functools
+import operator
+from typing import Any, Callable, ContextManager, Dict, NamedTuple, Sequence, Tuple, Union
 
 from .._job import job
 
 # Options of the compiler, which are no arguments of a compiled kernel.
 _OPTIONS = ("num_warps", "num_stages")
-# Compiled kernels, and their constants in the order of the kernel's arguments.
+# Functions that start compiled kernels, and their constants in the order of the kernel's arguments.
 _compiled: Dict[Tuple[Any, ...], Tuple[Any, Tuple[Any, ...]]] = {}
 
 
@@ -42,20 +44,30 @@ def launch(
         _by_triton(kernel, programs, memory, numbers, constants)
         return True
     addresses, kinds = zip(*memory)
-    aligned = [address % 16 == 0 for address in addresses]
+    aligned = functools.reduce(operator.or_, addresses) % 16 == 0 or tuple(address % 16 == 0 for address in addresses)
     facts = map(_width if kernel.do_not_specialize else _specialized, numbers)
-    key = (kernel.__name__, job.device, kinds, *aligned, *facts, *constants.values())
+    key = (kernel.__name__, job.device, programs, kinds, aligned, *facts, *constants.values())
     found = _compiled.get(key)
     if found is not None:
-        compiled, values = found
-        compiled[(programs, 1, 1)](*addresses, *numbers, *values, stream=stream and stream.cuda_stream)
+        start, values = found
+        raw = _current_stream_of()(job.device) if stream is None else stream.cuda_stream
+        start(*addresses, *numbers, *values, stream=raw)
     elif loaded_only:
         return False
     else:
         with _current(stream):
             compiled = _by_triton(kernel, programs, memory, numbers, constants)
-        _compiled[key] = compiled, tuple(value for name, value in constants.items() if name not in _OPTIONS)
+        _compiled[key] = compiled[(programs, 1, 1)], tuple(value for name, value in constants.items() if name not in _OPTIONS)
     return True
+
+
+@functools.lru_cache(maxsize=None)
+def _current_stream_of() -> Callable[[int], int]:
+    """Triton's function of a device that returns the handle of torch's current stream."""
+    from triton.runtime import driver  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    active: Any = driver.active
+    return active.get_current_stream  # type: ignore[no-any-return]
 
 
 def _current(stream: Any) -> ContextManager[Any]:

@@ -58,7 +58,7 @@ class Pieces:
         # Tensors of both streams are kept until the main stream waits for the other one.
         self.kept: "list[Any]" = []
         self._order(self.main, self.side)
-        launch(kernels.meet_kernel, 1, ws.memory("head", "calls", "entered"), stream=self.side, num_warps=1)
+        launch(kernels.meet_kernel, 1, ws.memory("state", "head", "calls", "entered"), stream=self.side, num_warps=1)
         self.met.record(self.side)
 
     def _order(self, first: Any, then: Any) -> None:
@@ -81,7 +81,7 @@ class Pieces:
         # The kernel reads the number of the call.
         self.main.wait_event(self.met)
         flag = Memory(self._flag(member, slot), "int64")
-        launch(self.kernels.wait_kernel, 1, (*self.ws.memory("calls"), flag), num_warps=1)
+        launch(self.kernels.wait_kernel, 1, (*self.ws.memory("state", "calls"), flag), num_warps=1)
 
     def _flag(self, sender: int, slot: int) -> int:
         return self.ws.address("arrived") + (sender * 2 * MOST_PIECES + slot) * 8

@@ -178,8 +178,8 @@ class Product:
     def memory(self) -> Tuple[Memory, ...]:
         """The first arguments of the kernels: the workspace, its staging memory, and the matrices."""
         ws, f = self.ws, self.f
-        staging = Memory(ws.address("product"), f.a.kind)
-        return (*ws.memory("head", "calls", "flags", "left"), staging, f.a.memory, f.b.memory, self.out.memory)
+        (staging,) = ws.memory("product", kind=f.a.kind)
+        return (*ws.memory("state", "head", "calls", "flags", "left"), staging, f.a.memory, f.b.memory, self.out.memory)
 
     def halves(self) -> Tuple[int, int]:
         """Elements and flags of a half of the workspace."""

@@ -65,7 +65,7 @@ class Workspace(Handle):
         self._buffer: Optional[Buffer] = None
         self._runtime = job.runtime
         self._side: Any = None
-        self._memory: Dict[Tuple[str, ...], List[Memory]] = {}
+        self._memory: Dict[Tuple[Tuple[str, ...], str, int], List[Memory]] = {}
         self.team: Optional[int] = None
         try:
             self.reduce_bytes = _size(reduce_bytes, "reduce_bytes")
@@ -157,15 +157,20 @@ class Workspace(Handle):
         """Where a part lies on this PE."""
         return self.live().live_address() + self._at[name]
 
-    def memory(self, *names: str) -> List[Memory]:
-        """Parts of 64-bit words as arguments of a kernel, after the state of this PE's kernels."""
-        found = self._memory.get(names)
+    def memory(self, *names: str, kind: str = "int64", offset: int = 0) -> List[Memory]:
+        """Parts as arguments of a kernel, from `offset` bytes on; "state" is the state of this PE's kernels."""
+        found = self._memory.get((names, kind, offset))
         if found is None:
-            from ..device.triton import state
-
-            parts = [Memory(self.address(name), "int64") for name in names]
-            found = self._memory[names] = [Memory(state().data_ptr(), "int64"), *parts]
+            found = [Memory(self._address(name) + offset, kind) for name in names]
+            self._memory[names, kind, offset] = found
         return found
+
+    def _address(self, name: str) -> int:
+        if name != "state":
+            return self.address(name)
+        from ..device.triton import state
+
+        return state().data_ptr()
 
     @property
     def handle(self) -> int:

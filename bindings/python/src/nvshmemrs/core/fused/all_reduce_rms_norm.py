@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arguments import shown
 from ..collective import reduce
-from ..device._triton_launch import Memory, launch
+from ..device._triton_launch import launch
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
 from ._arguments import Array
@@ -92,13 +92,13 @@ def all_reduce_rms_norm(
         units = groups if two else rows
         warps = warps or min(16, max(1, args.power_of_2(hidden * x.dtype.itemsize) // 1024))
         most = args.multiprocessors() * max(1, 16 // warps)
-        used = Memory(ws.address("head") + USED, "int64")
+        (used,), (inbox,) = ws.memory("head", offset=USED), ws.memory("reduce", kind="int8")
         before, after = ((arrays[name] if name in arrays else x).memory for name in ("residual", "residual_out"))
         launch(
             kernel,
             min(units, programs or most, PROGRAMS),
             (
-                *ws.memory("head", "turns"), used, Memory(ws.address("reduce"), "int8"),
+                *ws.memory("state", "head", "turns"), used, inbox,
                 x.memory, before, weight.memory, arrays["out"].memory, after,
             ),  # fmt: skip
             (rows, hidden, ws.rotation, float(eps)),

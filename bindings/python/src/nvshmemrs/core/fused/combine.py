@@ -81,7 +81,7 @@ def combine(
         warps = warps or min(16, max(1, block * y.dtype.itemsize // 1024))
         # As many on all members, whose numbers of tokens may differ.
         programs = min(programs or args.multiprocessors() * max(1, 16 // warps), PROGRAMS)
-        parts, places = ws.memory("head", "calls", "entered", "left"), route.memory[0]
+        parts, places = ws.memory("state", "head", "calls", "entered", "left"), route.memory[0]
         launch(
             kernels.combine_kernel,
             programs,

@@ -130,8 +130,8 @@ def _launch(
     capacity, tokens = out.shape[0], route.tokens
     assert x.dtype is not None
     words = x.shape[1] * x.dtype.itemsize // 4
-    status = Memory(ws.address("head") + STATUS, "int64")
-    ranks, counts, base, starts = (Memory(ws.address(name), "int32") for name in ("ranks", "counts", "base", "starts"))
+    (status,) = ws.memory("head", offset=STATUS)
+    ranks, counts, base, starts = ws.memory("ranks", "counts", "base", "starts", kind="int32")
     places, here, offsets = route.memory
     chosen = experts.memory
     launch(
@@ -139,7 +139,7 @@ def _launch(
         BINS=bins, CHUNK=CHUNK, num_warps=8,
     )  # fmt: skip
     launch(
-        kernels.plan_kernel, 1, (*ws.memory("head", "calls", "table"), counts, base, starts, status, here, offsets),
+        kernels.plan_kernel, 1, (*ws.memory("state", "head", "calls", "table"), counts, base, starts, status, here, offsets),
         (chunks, route.n_experts, route.each, capacity, align),
         CHUNKS=args.power_of_2(chunks), BINS=bins, TILE=min(bins, max(16, 4096 // args.power_of_2(chunks))), num_warps=8,
     )  # fmt: skip
@@ -151,7 +151,7 @@ def _launch(
     rows, inbox = Memory(x.address, "int32"), Memory(out.address, "int32")
     launch(
         kernels.move_kernel, programs,
-        (*ws.memory("head", "calls", "left"), rows, of_scales, chosen, ranks, counts, base, places, inbox, to_scales),
+        (*ws.memory("state", "head", "calls", "left"), rows, of_scales, chosen, ranks, counts, base, places, inbox, to_scales),
         (tokens, words, columns, capacity, route.each),
         TOP=route.top_k, BINS=bins, CHUNK=CHUNK, BLOCK=args.power_of_2(words),
         SCALES=args.power_of_2(columns) if columns else 0, num_warps=warps,
