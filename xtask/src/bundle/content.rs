@@ -1,6 +1,6 @@
 //! The contents of a bundle.
 
-use super::{executable, files};
+use super::{executable, files, is_own_elf};
 use crate::install::layout::Layout;
 use crate::plugins;
 use crate::tree::Tree;
@@ -106,15 +106,15 @@ pub(super) fn texts(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies all files below a folder, except compiled ones.
+/// Copies all files below a folder, except files that compilers have left there for this machine: they refer to the checkout.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     for file in files(from)? {
         let path = file.strip_prefix(from)?;
-        let compiled = path
+        let cached = path
             .components()
-            .any(|part| part.as_os_str() == "__pycache__")
-            || path == Path::new("c/landscape");
-        if !compiled {
+            .any(|part| part.as_os_str() == "__pycache__");
+        let module = path.extension().is_some_and(|end| end == "mod");
+        if !cached && !module && !is_own_elf(&file)? {
             copy(&file, &to.join(path))?;
         }
     }
