@@ -69,7 +69,11 @@ pub(super) fn standard_name(place: u64, entry: u64) -> Option<String> {
         wrappers.by_ref().last().map(|frame| frame.function)
     };
     let at = |address: u64| address.checked_sub(1).and_then(look_up);
-    let name = (at(entry).and_then(of_library)).or_else(|| at(place).and_then(of_header))?;
+    let name = at(entry)
+        .and_then(of_library)
+        // An overload of C++ that is not inlined is a function of the program.
+        .or_else(|| at(entry).and_then(of_header))
+        .or_else(|| at(place).and_then(of_header))?;
     // The library has its functions under the names of tools that measure, too.
     let name = name
         .strip_prefix('p')
