@@ -130,3 +130,33 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
         .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_compilers_left_is_not_copied() -> Result<()> {
+        let folder = std::env::temp_dir().join(format!("xtask-copied-{}", std::process::id()));
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::create_dir_all(from.join("__pycache__"))?;
+        fs::copy(std::env::current_exe()?, from.join("hello"))?;
+        for name in ["hello.c", "diffusion.mod", "__pycache__/hello.pyc"] {
+            fs::write(from.join(name), "text")?;
+        }
+        // The start of a kernel for GPUs: an ELF file of another machine.
+        let mut kernel = b"\x7fELF".to_vec();
+        kernel.resize(18, 0);
+        kernel.extend(190_u16.to_le_bytes());
+        fs::write(from.join("ring.cubin"), kernel)?;
+        copy_folder(&from, &to)?;
+        let mut names = Vec::new();
+        for file in files(&to)? {
+            names.push(file.strip_prefix(&to)?.display().to_string());
+        }
+        names.sort();
+        fs::remove_dir_all(folder)?;
+        assert_eq!(names, ["hello.c", "ring.cubin"]);
+        Ok(())
+    }
+}
