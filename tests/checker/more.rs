@@ -324,9 +324,13 @@ fn reports_are_written_for_programs() {
 
     let missing = folder.path().join("no/such/a.json");
     let mut command = launcher(1, &[&format!("--check-report={}", missing.display())]);
-    let output = run(command.arg("true"), HANG);
-    output.assert_code(1);
+    let output = run(command.args(["echo", "started"]), HANG);
+    output.assert_code(125);
     output.assert_stderr("cannot write the checker's report to");
+    // The error comes before the job.
+    assert_eq!(output.stdout, "");
+    let judged = output.stderr.contains("the checker found");
+    assert!(!judged, "{}", output.describe());
 }
 
 /// A store to a page of a freed array ends the program there, after it was reported.
@@ -358,13 +362,13 @@ fn one_mistake_is_one_report() {
     assert_eq!(whole.count(), 1, "{}", output.describe());
 }
 
-/// A report names a variable of the program: a symmetric one, and one in private memory.
+/// A report names a variable of the program: a symmetric one, and one in private memory, whose name C++ uses for a type.
 #[test]
 fn reports_name_variables() {
     let job = workspace().join("tests/checker/planted/job.h");
     let text = |body: &str| {
         format!(
-            "#include \"{}\"\nlong inbox[4], outbox[4];\nint main(void)\n{{\n    join();\n{body}    return leave();\n}}\n",
+            "#include \"{}\"\nlong inbox[4], t[4];\nint main(void)\n{{\n    join();\n{body}    return leave();\n}}\n",
             job.display()
         )
     };
@@ -377,8 +381,8 @@ fn reports_name_variables() {
     );
     let private = text(
         "    long *to = zeroed(4, sizeof *to);
-    CALL(nvshmemrs_put_nbi(rt, to, outbox, sizeof outbox, 1 - me));
-    outbox[0] = me + 1;
+    CALL(nvshmemrs_put_nbi(rt, to, t, sizeof t, 1 - me));
+    t[0] = me + 1;
     CALL(nvshmemrs_quiet(rt));
 ",
     );
@@ -394,8 +398,8 @@ fn reports_name_variables() {
         let output = run(&mut under_check(2, "1", &[program]), HANG);
         output.assert_code(1);
         let named = match name {
-            "symmetric" => "from byte 0x8 on of the variable inbox",
-            _ => "from byte 0x0 on of the variable outbox",
+            "symmetric" => "from byte 0x8 on of the variable inbox\n",
+            _ => "from byte 0x0 on of the variable t\n",
         };
         let found = places.map(|place| output.stderr.contains(&format!("{place}{named}")));
         assert!(found.contains(&true), "{}", output.describe());

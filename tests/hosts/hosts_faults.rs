@@ -157,6 +157,18 @@ fn init_ends_where_a_process_never_starts_mpi() {
     });
 }
 
+/// Each PE names the setting that one has and the other lacks.
+#[test]
+fn a_host_id_that_only_some_pes_have_is_named() {
+    let program = compile_c(&workspace().join("tests/conformance/ring.c"));
+    let words = [program.clone().into()];
+    let mut command = mpirun(&["--enable-recovery"], &[host("alpha", 1)], &words);
+    command.args([":", "-n", "1"]).arg(program);
+    let output = run(command.env("NVSHMEMRS_INIT_TIMEOUT", "4"), HANG);
+    output.assert_stderr("NVSHMEMRS_HOST_ID is set here, and must be set for all PEs");
+    output.assert_stderr("if all or none of them have NVSHMEMRS_HOST_ID");
+}
+
 /// Once all PEs have met in finalize, the end of one is no error of the others.
 #[test]
 fn the_end_of_a_pe_after_all_have_met_in_finalize_is_no_error() {

@@ -121,10 +121,10 @@ int main() {
     // Objects that were moved from, freed or closed.
     symmetric_array<double> moved(rt, 4), taken(std::move(moved));
     CHECK(moved.size() == 0 && moved.begin() == moved.end());
-    EXPECT(NotInitialized, "runtime", "", moved.at(0)[0] = 1.0);
-    EXPECT(NotInitialized, "runtime", "", moved.free(), 0);
+    EXPECT(NotInitialized, "runtime", "freed or moved from", moved.at(0)[0] = 1.0);
+    EXPECT(NotInitialized, "runtime", "freed or moved from", moved.free(), 0);
     taken.free();
-    EXPECT(NotInitialized, "runtime", "", taken.at(0)[0].get());
+    EXPECT(NotInitialized, "runtime", "freed or moved from", taken.at(0)[0].get());
     nvshmemrs::stream stream(rt), other(std::move(stream));
     EXPECT(BadHandle, "`stream`", "", stream.synchronize(), 0);
     const nvshmemrs::symmetric_span<double> queued = data.on(other);

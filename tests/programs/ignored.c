@@ -18,6 +18,7 @@ int main(void)
     void *pointer;
     nvshmemrs_ptr(runtime, &pe, 0, &pointer);
     CHECK(nvshmemrs_finalize(runtime));
+    nvshmemrs_release(runtime, memory);
     nvshmemrs_current(&runtime);
     nvshmemrs_runtime_check(0);
     return 0;

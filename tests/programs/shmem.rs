@@ -381,6 +381,26 @@ fn on_error_return_goes_on() {
     ]);
 }
 
+/// An overload of C++ is named by its own name, also where it is not inlined.
+#[test]
+fn overloads_are_named_as_they_were_called() {
+    for optimised in ["-O0", "-O2"] {
+        let program = SHMEM.compiled(
+            "overload.cpp",
+            &format!("overload{optimised}"),
+            &[optimised],
+        );
+        let mut command = launcher(1, &[]);
+        command
+            .arg(program)
+            .env("NVSHMEMRS_ON_ERROR", "return")
+            .env("NVSHMEM_DEBUG", "WARN");
+        let output = run(&mut command, HANG).succeeded();
+        output.assert_stderr("] shmem_p at ");
+        output.assert_stderr("overload.cpp:9 (main) failed with status 12");
+    }
+}
+
 /// The log of failed calls has the name that the program called.
 #[test]
 fn a_failed_call_is_logged_by_the_name_that_was_called() {

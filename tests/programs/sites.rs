@@ -141,6 +141,25 @@ fn lines_in_fortran_are_those_of_the_program_and_not_of_the_layer() {
     assert_names_fortran("sites_typed", "calloc");
 }
 
+/// Sections with gaps pass a private procedure of the layer.
+#[test]
+fn lines_of_sections_in_fortran_are_those_of_the_program_and_not_of_the_layer() {
+    let source = program("sites_sections.f90");
+    for optimised in ["-O0", "-O2"] {
+        let name = format!("sites_sections-f90{optimised}");
+        let program = compile_as(&source, &name, &[optimised]);
+        let mut command = nvshmemrs_tests::job::clean(program);
+        command
+            .env("NVSHMEM_DEBUG", "WARN")
+            .current_dir(workspace());
+        let output = run(&mut command, HANG).succeeded();
+        for (operation, mark, function) in [("iput", "send", "send"), ("ibget", "main", "sites")] {
+            let site = site(operation, &source, mark, function);
+            output.assert_stderr(&format!(" nvshmemrs_{site} failed with status 12"));
+        }
+    }
+}
+
 /// A program with a call in its subroutine `make` and one in itself.
 #[track_caller]
 fn assert_names_fortran(stem: &str, inside: &str) {

@@ -354,9 +354,17 @@ def test_init_again_with_other_arguments_is_refused(job: None) -> None:
     assert nvshmem.n_pes() == 1
 
 
-def test_rank_out_of_range_is_refused() -> None:
-    with pytest.raises(nvshmem.NvshmemError):
-        nvshmem.init(uid=nvshmem.get_unique_id(), rank=1, nranks=1)
+@pytest.mark.parametrize(
+    ("rank", "nranks", "message"),
+    [
+        (1, 1, "rank=1: it must be from 0 to 0"),
+        (-1, 3, "rank=-1: it must be from 0 to 2"),
+        (0, 0, "nranks=0: it must be at least 1"),
+    ],
+)
+def test_rank_out_of_range_is_refused(rank: int, nranks: int, message: str) -> None:
+    uid = nvshmem.get_unique_id()
+    fails(lambda: nvshmem.init(uid=uid, rank=rank, nranks=nranks), message)
     assert nvshmem.init_status() == 0
 
 

@@ -213,7 +213,7 @@ fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
     let live = find(handle).is_some_and(|slot| !is_ended(slot));
     match (kind, handle >> KIND_SHIFT) {
         (RUNTIME, 0) if handle == 0 => Error::NotInitialized(
-            "the runtime handle is 0: call `init()` first, and check its status",
+            "the runtime handle is 0: `init()` was not called or failed, or the object with the handle was freed or moved from",
         ),
         (RUNTIME, RUNTIME) if !live => Error::NotInitialized(
             "this runtime handle is not live, because it was finalized, was left or was never given out: call `init()` again",

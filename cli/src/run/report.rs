@@ -99,7 +99,15 @@ impl ReportFile {
             Form::Json => as_json(count, problems),
             Form::Sarif => as_sarif(count, problems),
         };
-        let text = format!("{value:#}\n");
+        self.put(&format!("{value:#}\n"))
+    }
+
+    /// Empties the file, or creates it: a path that cannot be written is an error before the job starts.
+    pub fn create(&self) -> Result<()> {
+        self.put("")
+    }
+
+    fn put(&self, text: &str) -> Result<()> {
         std::fs::write(&self.path, text).with_context(|| {
             format!(
                 "cannot write the checker's report to {}",

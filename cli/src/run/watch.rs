@@ -128,6 +128,9 @@ struct Launcher<'a> {
 
 impl<'a> Launcher<'a> {
     fn start(args: &'a Args) -> Result<Self> {
+        if let Some(report) = &args.check_report {
+            report.create()?;
+        }
         let now = Instant::now();
         let monitor = Monitor::new(args.stall_after, now);
         let pipe = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
@@ -504,13 +507,14 @@ impl<'a> Launcher<'a> {
         self.job.close();
         if let Some(findings) = &self.findings {
             let (count, problems) = findings.read()?;
+            let failed = status != 0;
             if let Some(Err(error)) =
                 (self.report.as_ref()).map(|file| file.write(&count, &problems))
             {
                 line(&format!("{error:#}"));
                 status = status.max(1);
             }
-            line(&count.line(status != 0));
+            line(&count.line(failed));
             if count.reports > 0 && status == 0 {
                 status = 1;
             }

@@ -175,7 +175,8 @@ impl Rendezvous<'_> {
                  containers with the network of the host"
             }
             None => {
-                "; PEs find each other only within one network namespace: containers need the network of the host"
+                "; PEs find each other only within one network namespace (containers need the network of the host), and if all or none of \
+                 them have NVSHMEMRS_HOST_ID"
             }
         }
     }

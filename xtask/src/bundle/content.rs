@@ -1,6 +1,6 @@
 //! The contents of a bundle.
 
-use super::{executable, files};
+use super::{executable, files, is_own_elf};
 use crate::install::layout::Layout;
 use crate::plugins;
 use crate::tree::Tree;
@@ -106,15 +106,15 @@ pub(super) fn texts(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies all files below a folder, except compiled ones.
+/// Copies all files below a folder, except files that compilers have left there for this machine: they refer to the checkout.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     for file in files(from)? {
         let path = file.strip_prefix(from)?;
-        let compiled = path
+        let cached = path
             .components()
-            .any(|part| part.as_os_str() == "__pycache__")
-            || path == Path::new("c/landscape");
-        if !compiled {
+            .any(|part| part.as_os_str() == "__pycache__");
+        let module = path.extension().is_some_and(|end| end == "mod");
+        if !cached && !module && !is_own_elf(&file)? {
             copy(&file, &to.join(path))?;
         }
     }
@@ -129,4 +129,34 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to)
         .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_compilers_left_is_not_copied() -> Result<()> {
+        let folder = std::env::temp_dir().join(format!("xtask-copied-{}", std::process::id()));
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::create_dir_all(from.join("__pycache__"))?;
+        fs::copy(std::env::current_exe()?, from.join("hello"))?;
+        for name in ["hello.c", "diffusion.mod", "__pycache__/hello.pyc"] {
+            fs::write(from.join(name), "text")?;
+        }
+        // The start of a kernel for GPUs: an ELF file of another machine.
+        let mut kernel = b"\x7fELF".to_vec();
+        kernel.resize(18, 0);
+        kernel.extend(190_u16.to_le_bytes());
+        fs::write(from.join("ring.cubin"), kernel)?;
+        copy_folder(&from, &to)?;
+        let mut names = Vec::new();
+        for file in files(&to)? {
+            names.push(file.strip_prefix(&to)?.display().to_string());
+        }
+        names.sort();
+        fs::remove_dir_all(folder)?;
+        assert_eq!(names, ["hello.c", "ring.cubin"]);
+        Ok(())
+    }
 }

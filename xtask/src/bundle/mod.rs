@@ -9,6 +9,7 @@ use crate::tree::Tree;
 use crate::{build_only, images, run, wheel};
 use anyhow::{Context, Result, ensure};
 use std::fs;
+use std::io::Read;
 use std::num::NonZero;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -180,13 +181,20 @@ fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
 
 /// Removes debug information, if the file is a program or a library of this machine.
 pub(crate) fn strip(file: &Path) -> Result<()> {
-    let start = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    // Kernels are ELF files, too, but `strip` supports this machine's only.
-    let is_own = start.get(18..20) == Some(&MACHINE.to_le_bytes());
-    if start.starts_with(b"\x7fELF") && is_own {
+    if is_own_elf(file)? {
         run::run(Command::new("strip").arg("--strip-unneeded").arg(file))?;
     }
     Ok(())
+}
+
+/// Whether it is a program, a library or an object file of this machine. Kernels for GPUs are ELF files, too.
+fn is_own_elf(file: &Path) -> Result<bool> {
+    let mut start = Vec::new();
+    fs::File::open(file)
+        .and_then(|opened| opened.take(20).read_to_end(&mut start))
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    let is_own = start.get(18..20) == Some(&MACHINE.to_le_bytes());
+    Ok(start.starts_with(b"\x7fELF") && is_own)
 }
 
 /// Checks that the bundled programs start, without files of the checkout.

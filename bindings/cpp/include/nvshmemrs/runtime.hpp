@@ -114,8 +114,7 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
             return detail::succeed();
         }
         error why(status);
-        std::int32_t pe = 0;
-        if (ffi::my_pe(handle(), &pe) == ffi::Status::NotInitialized)
+        if (ffi::runtime_check(handle()) == ffi::Status::NotInitialized)
             take();
         return detail::fail<void>(std::move(why));
     }

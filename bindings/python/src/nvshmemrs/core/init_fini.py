@@ -306,6 +306,13 @@ def _join_by_id(
         raise NvshmemInvalid(f"uid is {a_kind(uid)}: pass a UniqueID, or UniqueID.from_bytes(...)")
     pointer = ctypes.cast(uid.ptr, ctypes.POINTER(_ffi.UniqueId))
     number, count = c_int(rank, "rank"), c_int(nranks, "nranks")
+    # The library's texts would name the arguments of other calls.
+    if count < 1:
+        raise NvshmemInvalid(f"nranks={count}: it must be at least 1")
+    if not 0 <= number < count:
+        raise NvshmemInvalid(
+            f"rank={number}: it must be from 0 to {count - 1}, which is nranks - 1"
+        )
     check(
         lib.nvshmemrs_init_unique_id(
             pointer, number, count, ctypes.byref(attr), ctypes.byref(runtime)

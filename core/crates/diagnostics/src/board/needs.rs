@@ -62,6 +62,18 @@ pub(super) fn place(entry: &Entry) -> String {
     }
 }
 
+/// The PEs that a wait in init or finalize needs.
+fn to_call(needs: &Needs, operation: &str) -> String {
+    match needs {
+        Needs::Unknown => NOT_LOOKED_UP.to_string(),
+        // A PE that has left is needed no more: the wait is about to fail.
+        _ if needs.pes().is_empty() => {
+            format!("nobody any more: all others have called {operation} or left")
+        }
+        _ => format!("{} to call {operation}", pes(needs.pes())),
+    }
+}
+
 impl Board {
     pub(super) fn state(&self, pe: Pe) -> State {
         State::from_number(self.control.pe(pe).state.load(Acquire))
@@ -181,11 +193,10 @@ impl Board {
             Target::Job => {
                 let size = self.n_pes() as usize;
                 let operation = entry.name();
-                let target = match needs {
-                    Needs::Unknown => NOT_LOOKED_UP.to_string(),
-                    _ => format!("{} to call {operation}", pes(needs.pes())),
-                };
-                (target, of(size, size - needs.pes().len()))
+                (
+                    to_call(needs, operation),
+                    of(size, size - needs.pes().len()),
+                )
             }
         };
         Description {
@@ -317,5 +328,16 @@ mod tests {
             let bits = (dtype.size() * 8).to_string();
             assert!(sized_name(dtype).contains(&bits), "{dtype}");
         }
+    }
+
+    #[test]
+    fn a_wait_in_finalize_names_pes_or_says_that_there_are_none() {
+        let needs = |pes: &[Pe]| to_call(&Needs::Pes(pes.into()), "finalize");
+        assert_eq!(needs(&[1, 3]), "PEs 1 and 3 to call finalize");
+        assert_eq!(
+            needs(&[]),
+            "nobody any more: all others have called finalize or left"
+        );
+        assert_eq!(to_call(&Needs::Unknown, "finalize"), NOT_LOOKED_UP);
     }
 }

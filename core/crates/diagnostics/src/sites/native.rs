@@ -2,6 +2,7 @@
 
 use super::walk;
 use addr2line::Loader;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -68,7 +69,11 @@ pub(super) fn standard_name(place: u64, entry: u64) -> Option<String> {
         wrappers.by_ref().last().map(|frame| frame.function)
     };
     let at = |address: u64| address.checked_sub(1).and_then(look_up);
-    let name = (at(entry).and_then(of_library)).or_else(|| at(place).and_then(of_header))?;
+    let name = at(entry)
+        .and_then(of_library)
+        // An overload of C++ that is not inlined is a function of the program.
+        .or_else(|| at(entry).and_then(of_header))
+        .or_else(|| at(place).and_then(of_header))?;
     // The library has its functions under the names of tools that measure, too.
     let name = name
         .strip_prefix('p')
@@ -84,8 +89,7 @@ pub(super) fn variable(address: u64) -> Option<(String, u64)> {
     let at = address.wrapping_sub(bias);
     in_file(&module, |file| {
         let found = file.find_symbol_info(at)?;
-        let name = addr2line::demangle_auto(found.name().into(), None);
-        Some((short(&name), at - found.address()))
+        Some((short(&demangled(found.name())), at - found.address()))
     })
 }
 
@@ -157,12 +161,36 @@ fn look_up(address: u64) -> Option<Known> {
     in_file(&module, |file| {
         known.frames = frames(file, address).unwrap_or_default();
         known.symbol = file.find_symbol_info(address).map(|found| {
-            let name = addr2line::demangle_auto(found.name().into(), None);
-            (found.name().to_string(), short(&name), found.address())
+            let name = short(&demangled(found.name()));
+            (found.name().to_string(), name, found.address())
         });
+        if let Some((symbol, ..)) = &known.symbol {
+            name_private_procedures(&mut known.frames, symbol);
+        }
         Some(())
     });
     Some(known)
+}
+
+/// The name of a symbol in its source. A symbol of C is its name: a demangler takes `t` for the type `unsigned short` of C++.
+fn demangled(symbol: &str) -> Cow<'_, str> {
+    match symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        true => addr2line::demangle_auto(symbol.into(), None),
+        false => symbol.into(),
+    }
+}
+
+/// Gives private procedures of Fortran modules the symbols of their modules. gfortran gives them no linkage name, so the module is that
+/// of the procedure they are inlined into, or of the linker's `symbol`. `frames` begin with the innermost function.
+fn name_private_procedures(frames: &mut [Frame], symbol: &str) {
+    let mut outer: Option<(&str, &str)> = None;
+    for frame in frames.iter_mut().rev() {
+        let (within, file) = outer.unwrap_or((symbol, &frame.file));
+        if in_module(within).is_some() && in_module(&frame.symbol).is_none() && file == frame.file {
+            frame.symbol = within.to_string();
+        }
+        outer = Some((&frame.symbol, &frame.file));
+    }
 }
 
 /// Looks for something in the debug information of a module; `None` if that cannot be read.
@@ -262,6 +290,45 @@ mod tests {
         ] {
             assert_eq!(short(name), expected);
         }
+    }
+
+    #[test]
+    fn names_of_c_are_not_demangled() {
+        for name in ["t", "s", "i", "St", "Sa", "main", "__halo_MOD_exchange"] {
+            assert_eq!(demangled(name), name);
+        }
+        assert_eq!(demangled("_ZN4halo8exchangeEv"), "halo::exchange()");
+    }
+
+    #[test]
+    fn a_private_procedure_of_fortran_belongs_to_its_module() {
+        let frame = |symbol: &str, file: &str| Frame {
+            symbol: symbol.into(),
+            function: symbol.into(),
+            file: file.into(),
+            line: 1,
+        };
+        let symbols = |mut frames: Vec<Frame>, symbol: &str| -> Vec<String> {
+            name_private_procedures(&mut frames, symbol);
+            frames.into_iter().map(|frame| frame.symbol).collect()
+        };
+        let (ours, own) = ("nvshmemrs_base.f90", "heat.f90");
+        let module = "__nvshmemrs_base_MOD_move";
+        assert_eq!(
+            symbols(vec![frame("move_run", ours), frame(module, ours)], module),
+            [module; 2]
+        );
+        assert_eq!(
+            symbols(vec![frame("run", ours)], "__nvshmemrs_base_MOD_run.part.0"),
+            ["__nvshmemrs_base_MOD_run.part.0"]
+        );
+        // The layer inlined into the program.
+        let frames = vec![frame("run", ours), frame(module, ours), frame("step", own)];
+        assert_eq!(
+            symbols(frames, "__heat_MOD_step"),
+            [module, module, "__heat_MOD_step"]
+        );
+        assert_eq!(symbols(vec![frame("main", own)], "main"), ["main"]);
     }
 
     #[test]
