@@ -29,9 +29,7 @@ fn assert_told(output: &Output, who: u32, n_pes: u32, words: &[&str]) {
     for word in [&[begin.as_str(), "NVSHMEMRS_BOOTSTRAP=single"], words].concat() {
         assert!(line.contains(word), "no {word:?} in {line}");
     }
-    for pe in 0..n_pes {
-        output.assert_stdout(&format!("PE {pe} done\n"));
-    }
+    output.assert_each(0..n_pes, |pe| format!("PE {pe} done\n"));
 }
 
 #[test]

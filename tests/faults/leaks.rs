@@ -173,9 +173,7 @@ fn destructors_and_words(scenario: &str, n_pes: u32, words: &str) {
         .stdin(Stdio::null());
     let output = run(&mut command, HANG).succeeded();
     assert_eq!(output.stderr, words, "{}", output.describe());
-    for pe in 0..n_pes {
-        output.assert_stdout(&format!("{scenario} ok PE {pe}\n"));
-    }
+    output.assert_each(0..n_pes, |pe| format!("{scenario} ok PE {pe}\n"));
     before.assert_none_new();
 }
 

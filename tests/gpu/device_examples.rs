@@ -23,9 +23,7 @@ fn example(name: &str, counts: &[u32]) {
     );
     for &n in counts {
         let output = run(launcher(n, &[]).arg(&file), SLOW).succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("{name} ok PE {pe} of {n}: "));
-        }
+        output.assert_each(0..n, |pe| format!("{name} ok PE {pe} of {n}: "));
     }
 }
 

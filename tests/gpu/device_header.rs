@@ -76,9 +76,7 @@ fn small_reductions_meet_kernels_without_mail() {
         let mut command = launcher(n, &[]);
         command.args(["sh", "-c", script, "sh"]).arg(&with);
         let output = run(command.arg(&without).arg(other.to_string()), SLOW).succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("mixed ok PE {pe} of {n}\n"));
-        }
+        output.assert_each(0..n, |pe| format!("mixed ok PE {pe} of {n}\n"));
     }
 }
 
@@ -184,7 +182,7 @@ fn kernels_of_a_checked_job_record_their_operations() {
     for case in ["none", "records"] {
         let output = stopped(&file, case);
         output.assert_stdout("check: 0 \n");
-        assert!(!output.stderr.contains("panicked"), "{}", output.describe());
+        output.assert_no_stderr("panicked");
     }
     stopped(&file, "tile")
         .assert_stdout("the checker cannot see the operation: thread 2 of block 1");

@@ -292,11 +292,7 @@ fn gpus_without_native_atomics_between_them_are_refused_by_name() {
     let output = output("teams", 2, &[("FAKE_CUDA_NO_ATOMICS", "1")]);
     assert_ne!(output.code(), 0, "{}", output.describe());
     for word in ["native atomic operations", "PE 0 on GPU 0", "PE 1 on GPU 1"] {
-        assert!(
-            output.stderr.contains(word),
-            "{word}: {}",
-            output.describe()
-        );
+        output.assert_stderr(word);
     }
 }
 

@@ -65,9 +65,7 @@ fn units() -> [PathBuf; 2] {
 #[track_caller]
 fn ok(output: &Output, what: &str, n: u32) {
     output.assert_success();
-    for pe in 0..n {
-        output.assert_stdout(&format!("units {what} ok PE {pe} of {n}\n"));
-    }
+    output.assert_each(0..n, |pe| format!("units {what} ok PE {pe} of {n}\n"));
 }
 
 /// A job with the heap in host memory, which kernels on the CPU need, also where there is a GPU.

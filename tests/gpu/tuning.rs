@@ -162,7 +162,7 @@ fn a_file_that_is_wrong_is_named_with_its_line() {
         let output = sums(2, &[("NVSHMEMRS_TUNING_FILE", &path)]);
         assert_ne!(output.code(), 0, "{}", output.describe());
         output.assert_stderr(&format!("the tuning file {path}: {words}"));
-        assert!(!output.stdout.contains("sums"), "{}", output.describe());
+        output.assert_no_stdout("sums");
     }
 }
 

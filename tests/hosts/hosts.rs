@@ -287,9 +287,7 @@ fn mpi_finalize_before_finalize_is_an_error_on_every_host() {
 #[test]
 fn mpi_without_threads_is_refused() {
     let output = own_runs(&[], &[host("a", 1), host("b", 1)], "single").succeeded();
-    for pe in 0..2 {
-        output.assert_stdout(&format!("init on PE {pe}: status 18: "));
-    }
+    output.assert_each(0..2, |pe| format!("init on PE {pe}: status 18: "));
     output.assert_stdout("with MPI_THREAD_SINGLE");
     output.assert_stdout("call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init");
 }
@@ -317,7 +315,7 @@ fn hosts_that_disagree_are_named() {
     );
     let secret = differ("NVSHMEMRS_SECRET", "another");
     secret.assert_stderr("PE 1 on host beta and PE 0 on host alpha do not know the same secret");
-    assert!(!secret.stderr.contains("another"), "{}", secret.describe());
+    secret.assert_no_stderr("another");
 }
 
 /// An error in the environment of one PE is an error of all PEs, which names it.
@@ -446,9 +444,7 @@ fn under_mpich() {
         }
         command.env("NVSHMEM_SYMMETRIC_SIZE", "64m");
         let output = run(&mut command, HANG * 10).succeeded();
-        for pe in 0..3 {
-            output.assert_stdout(&format!("{said} {pe} of 3"));
-        }
+        output.assert_each(0..3, |pe| format!("{said} {pe} of 3"));
     }
 }
 

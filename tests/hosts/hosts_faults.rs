@@ -161,9 +161,7 @@ fn init_ends_where_a_process_never_starts_mpi() {
 #[test]
 fn the_end_of_a_pe_after_all_have_met_in_finalize_is_no_error() {
     let output = run(&mut ring("die 0", "60"), HANG);
-    for pe in [0, 2] {
-        output.assert_stdout(&format!("ring ok PE {pe} of 3 (C)"));
-    }
+    output.assert_each([0, 2], |pe| format!("ring ok PE {pe} of 3 (C)"));
     assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
 }
 

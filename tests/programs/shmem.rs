@@ -408,7 +408,7 @@ fn finalize_tells_that_the_checker_has_found_something() {
         .assert_stderr("writes 8 bytes: shmem_long_p at ")
         .assert_stderr("shmem_finalize at ");
     for wrong in ["is not live", "nvshmemrs_global_exit"] {
-        assert!(!output.stderr.contains(wrong), "{}", output.describe());
+        output.assert_no_stderr(wrong);
     }
 }
 

@@ -84,6 +84,30 @@ impl Output {
         self
     }
 
+    /// Panics if standard output contains the text.
+    #[track_caller]
+    pub fn assert_no_stdout(&self, text: &str) -> &Self {
+        let found = self.stdout.contains(text);
+        assert!(!found, "{text:?} in the output\n{}", self.describe());
+        self
+    }
+
+    /// Panics if standard error contains the text.
+    #[track_caller]
+    pub fn assert_no_stderr(&self, text: &str) -> &Self {
+        let found = self.stderr.contains(text);
+        assert!(!found, "{text:?} in standard error\n{}", self.describe());
+        self
+    }
+
+    /// Panics unless standard output contains the text of each of these PEs.
+    #[track_caller]
+    pub fn assert_each<T>(&self, pes: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) {
+        for pe in pes {
+            self.assert_stdout(&text(pe));
+        }
+    }
+
     /// The lines of standard output, sorted.
     pub fn sorted_lines(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = self.stdout.lines().collect();
