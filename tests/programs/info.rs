@@ -279,7 +279,7 @@ fn the_page_of_settings_says_what_the_program_says() {
         format!("| `{}` | {default} | {} |", one.name, one.help)
     });
     let theirs = NVSHMEM.iter().map(|row| {
-        let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = row.names().map(|name| format!("`{name}`")).collect();
         let here = match row.here {
             Effect::Same => "the same",
             Effect::Otherwise => "something else",
