@@ -31,6 +31,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
     paths.sort();
     let expected = [
         "bindings/bitcode/device.cu",
+        "bindings/cpp/include/nvshmemrs/atomic_ref.hpp",
         "bindings/cpp/include/nvshmemrs/ffi.hpp",
         "bindings/cpp/include/nvshmemrs/typed.hpp",
         "bindings/julia/src/ffi.jl",
