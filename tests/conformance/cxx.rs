@@ -130,19 +130,10 @@ fn types(part: u32) {
     }
 }
 
-#[test]
-fn signed_integers_in_every_operation() {
-    types(0);
-}
-
-#[test]
-fn unsigned_integers_in_every_operation() {
-    types(1);
-}
-
-#[test]
-fn floating_point_and_complex_numbers_in_every_operation() {
-    types(2);
+nvshmemrs_tests::cases! {
+    fn signed_integers_in_every_operation => types(0);
+    fn unsigned_integers_in_every_operation => types(1);
+    fn floating_point_and_complex_numbers_in_every_operation => types(2);
 }
 
 #[test]

@@ -39,19 +39,12 @@ fn init_and_finalize_nest_in_c() {
     all_well(&launch(1, [compile_c(&program("nesting.c"))]), 1);
 }
 
-#[test]
-fn init_and_finalize_nest_in_cxx() {
-    all_well(&launch(2, [compile_cxx(&program("nesting.cpp"))]), 2);
-}
-
-#[test]
-fn init_and_finalize_nest_in_fortran() {
-    all_well(&launch(3, [compile_fortran(&program("nesting.f90"))]), 3);
-}
-
-#[test]
-fn init_and_finalize_nest_in_julia() {
-    all_well(&julia("nesting.jl", ""), 2);
+nvshmemrs_tests::cases! {
+    fn init_and_finalize_nest_in_cxx =>
+        all_well(&launch(2, [compile_cxx(&program("nesting.cpp"))]), 2);
+    fn init_and_finalize_nest_in_fortran =>
+        all_well(&launch(3, [compile_fortran(&program("nesting.f90"))]), 3);
+    fn init_and_finalize_nest_in_julia => all_well(&julia("nesting.jl", ""), 2);
 }
 
 #[test]

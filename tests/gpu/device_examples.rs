@@ -27,24 +27,11 @@ fn example(name: &str, counts: &[u32]) {
     }
 }
 
-#[test]
-fn a_message_goes_round_the_ring() {
-    example("ring", &[1, 3]);
-}
-
-#[test]
-fn blocks_exchange_halos() {
-    example("heat", &[1, 2]);
-}
-
-#[test]
-fn a_kernel_is_fed_while_it_runs() {
-    example("persistent", &[1, 2]);
-}
-
-#[test]
-fn uneven_parts_are_exchanged() {
-    example("alltoallv", &[1, 3]);
+nvshmemrs_tests::cases! {
+    fn a_message_goes_round_the_ring => example("ring", &[1, 3]);
+    fn blocks_exchange_halos => example("heat", &[1, 2]);
+    fn a_kernel_is_fed_while_it_runs => example("persistent", &[1, 2]);
+    fn uneven_parts_are_exchanged => example("alltoallv", &[1, 3]);
 }
 
 #[test]

@@ -19,19 +19,12 @@ fn passes(name: &str, counts: &[u32]) {
     kernels::passes(name, &on_the_host(name), counts);
 }
 
-#[test]
-fn memory_access_signals_and_atomics_do_what_they_say() {
-    passes("rma", &[2, 3]);
-}
-
-#[test]
-fn collectives_write_what_those_of_the_host_write() {
-    passes("collectives", &[2, 3]);
-}
-
-#[test]
-fn waits_and_tests_see_what_neighbours_put() {
-    passes("waits", &[2, 3]);
+nvshmemrs_tests::cases! {
+    fn memory_access_signals_and_atomics_do_what_they_say => passes("rma", &[2, 3]);
+    fn collectives_write_what_those_of_the_host_write => passes("collectives", &[2, 3]);
+    fn waits_and_tests_see_what_neighbours_put => passes("waits", &[2, 3]);
+    fn tiles_and_queue_pairs_move_what_they_say => passes("tiles", &[2]);
+    fn no_forbidden_outcome_is_seen => passes("litmus", &[2, 3]);
 }
 
 /// Every code, and all numbers with 16 significant bits with their neighbours: among them are all borders between two codes.
@@ -78,16 +71,6 @@ fn small_reductions_meet_kernels_without_mail() {
         let output = run(command.arg(&without).arg(other.to_string()), SLOW).succeeded();
         output.assert_each(0..n, |pe| format!("mixed ok PE {pe} of {n}\n"));
     }
-}
-
-#[test]
-fn tiles_and_queue_pairs_move_what_they_say() {
-    passes("tiles", &[2]);
-}
-
-#[test]
-fn no_forbidden_outcome_is_seen() {
-    passes("litmus", &[2, 3]);
 }
 
 /// With `NVSHMEMRS_DEVICE_CHECK` a wrong argument ends the kernel, also if its other threads wait, and `runtime_check` and `finalize`

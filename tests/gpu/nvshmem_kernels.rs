@@ -24,25 +24,13 @@ fn passes(name: &str, options: &[&str], counts: &[u32]) {
     kernels::passes(name, &file, counts);
 }
 
-/// The kernels call the functions of the bitcode, each of which calls the name.
-#[test]
-fn memory_access_signals_atomics_and_queue_pairs() {
-    passes("rma", &["-DNVSHMEM_BITCODE"], &[2, 3]);
-}
-
-#[test]
-fn waits_and_tests() {
-    passes("waits", &[], &[2, 3]);
-}
-
-#[test]
-fn collectives() {
-    passes("collectives", &[], &[2, 3]);
-}
-
-#[test]
-fn tiles() {
-    passes("tiles", &[], &[2]);
+nvshmemrs_tests::cases! {
+    /// The kernels call the functions of the bitcode, each of which calls the name.
+    fn memory_access_signals_atomics_and_queue_pairs =>
+        passes("rma", &["-DNVSHMEM_BITCODE"], &[2, 3]);
+    fn waits_and_tests => passes("waits", &[], &[2, 3]);
+    fn collectives => passes("collectives", &[], &[2, 3]);
+    fn tiles => passes("tiles", &[], &[2]);
 }
 
 /// The program `units` for the CPU, and its library.

@@ -29,34 +29,17 @@ fn conforms(name: &str) {
     same(&run(launcher(2, &[]).arg(outside), HANG), 2);
 }
 
-#[test]
-fn remote_memory_access() {
-    conforms("rma");
-}
-
-#[test]
-fn atomics() {
-    conforms("atomics");
-}
-
-#[test]
-fn waits() {
-    conforms("waits");
-}
-
-#[test]
-fn collectives() {
-    conforms("collectives");
-}
-
-#[test]
-fn global_and_static_variables() {
-    conforms("statics");
-}
-
-#[test]
-fn active_sets() {
-    conforms("sets");
+nvshmemrs_tests::cases! {
+    fn remote_memory_access => conforms("rma");
+    fn atomics => conforms("atomics");
+    fn waits => conforms("waits");
+    fn collectives => conforms("collectives");
+    fn global_and_static_variables => conforms("statics");
+    fn active_sets => conforms("sets");
+    fn teams_and_contexts => conforms("teams");
+    fn what_1_6_adds => conforms("new");
+    fn locks => conforms("locks");
+    fn c11_chooses_by_type => conforms("generic");
 }
 
 #[test]
@@ -77,29 +60,9 @@ fn the_wait_board_has_the_names_that_the_program_calls() {
 }
 
 #[test]
-fn teams_and_contexts() {
-    conforms("teams");
-}
-
-#[test]
-fn what_1_6_adds() {
-    conforms("new");
-}
-
-#[test]
-fn locks() {
-    conforms("locks");
-}
-
-#[test]
 fn threads() {
     conforms("threads");
     conforms("thread_locks");
-}
-
-#[test]
-fn c11_chooses_by_type() {
-    conforms("generic");
 }
 
 #[test]
