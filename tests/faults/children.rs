@@ -76,13 +76,8 @@ fn a_program_after_another_one_joins() {
     let mut command = launcher(2, &[]);
     let both = "\"$0\" 5 exec && \"$0\" 5 exec";
     command.args(["sh", "-c", both]).arg(parent());
-    let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG).succeeded();
-    assert_eq!(
-        output.stdout.matches("done\n").count(),
-        4,
-        "{}",
-        output.describe()
-    );
+    let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG);
+    output.assert_success().assert_times(4, "done\n");
 }
 
 #[test]

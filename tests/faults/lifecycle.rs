@@ -11,9 +11,7 @@ const SLOW: Duration = Duration::from_secs(300);
 
 #[track_caller]
 fn all_well(output: &Output, n_pes: usize) {
-    output.assert_success();
-    let well = output.stdout.matches("all well\n").count();
-    assert_eq!(well, n_pes, "{}", output.describe());
+    output.assert_success().assert_times(n_pes, "all well\n");
 }
 
 /// A job of two PEs of a program in Julia, with several threads each.
@@ -56,9 +54,7 @@ fn a_program_in_fortran_ends_with_its_status_while_threads_wait() {
         ("finalize", 6, 2),
     ] {
         let output = fortran(word);
-        output.assert_code(status);
-        let printed = output.stdout.matches("fine\n").count();
-        assert_eq!(printed, fine, "{word}: {}", output.describe());
+        output.assert_code(status).assert_times(fine, "fine\n");
     }
 }
 
@@ -72,11 +68,8 @@ fn a_program_in_julia_ends_with_its_status_while_threads_wait() {
         ("finalize", 3, 2),
     ] {
         let output = julia("ends.jl", word);
-        output.assert_code(status);
-        let printed = output.stdout.matches(" fine\n").count();
-        assert_eq!(printed, fine, "{word}: {}", output.describe());
-        let crashed = output.stderr.contains("signal (");
-        assert!(!crashed, "{word}: {}", output.describe());
+        output.assert_code(status).assert_times(fine, " fine\n");
+        output.assert_no_stderr("signal (");
     }
 }
 

@@ -41,9 +41,7 @@ fn processes(n: u32, settings: &[(&str, &str)]) -> Output {
 fn assert_all_well(output: &Output, n: u32, times: usize) {
     output.assert_success();
     for pe in 0..n {
-        let line = format!("device ok PE {pe}\n");
-        let count = output.stdout.matches(&line).count();
-        assert_eq!(count, times, "PE {pe}: {}", output.describe());
+        output.assert_times(times, &format!("device ok PE {pe}\n"));
     }
 }
 

@@ -73,9 +73,7 @@ fn keeps_memory(output: &Output, words: &str, n: u32) {
 }
 
 fn all_say(output: &Output, words: &str, n: u32) {
-    output.assert_success();
-    let times = output.stdout.matches(words).count();
-    assert_eq!(times, n as usize, "{}", output.describe());
+    output.assert_success().assert_times(n as usize, words);
 }
 
 nvshmemrs_tests::cases! {
@@ -226,8 +224,7 @@ fn letting_a_stream_go_does_not_wait_for_another_one_that_is_full() {
 /// Signals and atomic operations would get lost there.
 #[test]
 fn gpus_without_native_atomics_between_them_are_refused_by_name() {
-    let output = output("teams", 2, &[("FAKE_CUDA_NO_ATOMICS", "1")]);
-    assert_ne!(output.code(), 0, "{}", output.describe());
+    let output = output("teams", 2, &[("FAKE_CUDA_NO_ATOMICS", "1")]).failed();
     for word in ["native atomic operations", "PE 0 on GPU 0", "PE 1 on GPU 1"] {
         output.assert_stderr(word);
     }

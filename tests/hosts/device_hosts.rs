@@ -171,8 +171,7 @@ fn a_gpu_that_is_held_up_holds_up_no_signs_of_life() {
         .env("FAKE_CUDA_QUEUES", "1")
         .env("CUDA_DEVICE_MAX_CONNECTIONS", "1")
         .env("NVSHMEMRS_TIMEOUT", "8");
-    let output = run(&mut command, SLOW);
-    assert_ne!(output.code(), 0, "{}", output.describe());
+    let output = run(&mut command, SLOW).failed();
     output.assert_stderr("`stream_synchronize` of PE ");
     output.assert_stderr("gave up after 8.");
     output.assert_no_stderr("status 15");
