@@ -418,58 +418,29 @@ pub struct nvshmemrs_device_state_t {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{nvshmemrs_cmp::*, nvshmemrs_dtype::*, nvshmemrs_op::*};
+    use super::{nvshmemrs_signal_op::*, nvshmemrs_status::*, nvshmemrs_team::*};
     use nvshmem_core::{Cmp, Dtype, Op, SignalOp, Team};
 
     #[test]
     fn numbers_are_those_of_the_core() {
+        assert_eq!(NVSHMEMRS_TEAM_NODE as u64, Team::NODE.number());
+        assert_eq!(NVSHMEMRS_TEAM_SHARED as u64, Team::SHARED.number());
+        assert_eq!(NVSHMEMRS_TEAM_WORLD as u64, Team::WORLD.number());
+        assert_eq!(NVSHMEMRS_DTYPE_INT8 as i32, Dtype::Int8 as i32);
+        assert_eq!(NVSHMEMRS_DTYPE_UINT64 as i32, Dtype::Uint64 as i32);
+        assert_eq!(NVSHMEMRS_DTYPE_DOUBLE as i32, Dtype::Double as i32);
         assert_eq!(
-            nvshmemrs_team::NVSHMEMRS_TEAM_NODE as u64,
-            Team::NODE.number()
-        );
-        assert_eq!(
-            nvshmemrs_team::NVSHMEMRS_TEAM_SHARED as u64,
-            Team::SHARED.number()
-        );
-        assert_eq!(
-            nvshmemrs_team::NVSHMEMRS_TEAM_WORLD as u64,
-            Team::WORLD.number()
-        );
-        assert_eq!(
-            nvshmemrs_dtype::NVSHMEMRS_DTYPE_INT8 as i32,
-            Dtype::Int8 as i32
-        );
-        assert_eq!(
-            nvshmemrs_dtype::NVSHMEMRS_DTYPE_UINT64 as i32,
-            Dtype::Uint64 as i32
-        );
-        assert_eq!(
-            nvshmemrs_dtype::NVSHMEMRS_DTYPE_DOUBLE as i32,
-            Dtype::Double as i32
-        );
-        assert_eq!(
-            nvshmemrs_team::NVSHMEMRS_TEAM_GPU_LEADERS as u64,
+            NVSHMEMRS_TEAM_GPU_LEADERS as u64,
             Team::GPU_LEADERS.number()
         );
-        assert_eq!(
-            nvshmemrs_team::NVSHMEMRS_TEAM_INVALID as u64,
-            Team::INVALID.number()
-        );
-        assert_eq!(
-            nvshmemrs_dtype::NVSHMEMRS_DTYPE_COMPLEXD as i32,
-            Dtype::Complexd as i32
-        );
-        assert_eq!(
-            nvshmemrs_dtype::NVSHMEMRS_DTYPE_FLOAT8_E5M2 as usize,
-            Dtype::ALL.len()
-        );
-        assert_eq!(nvshmemrs_op::NVSHMEMRS_OP_MAX as i32, Op::Max as i32);
-        assert_eq!(nvshmemrs_op::NVSHMEMRS_OP_XOR as i32, Op::Xor as i32);
-        assert_eq!(nvshmemrs_cmp::NVSHMEMRS_CMP_GE as i32, Cmp::Ge as i32);
-        assert_eq!(
-            nvshmemrs_signal_op::NVSHMEMRS_SIGNAL_ADD as i32,
-            SignalOp::Add as i32
-        );
-        assert_eq!(nvshmemrs_status::NVSHMEMRS_ERROR_PEER_ARGUMENT as i32, 24);
+        assert_eq!(NVSHMEMRS_TEAM_INVALID as u64, Team::INVALID.number());
+        assert_eq!(NVSHMEMRS_DTYPE_COMPLEXD as i32, Dtype::Complexd as i32);
+        assert_eq!(NVSHMEMRS_DTYPE_FLOAT8_E5M2 as usize, Dtype::ALL.len());
+        assert_eq!(NVSHMEMRS_OP_MAX as i32, Op::Max as i32);
+        assert_eq!(NVSHMEMRS_OP_XOR as i32, Op::Xor as i32);
+        assert_eq!(NVSHMEMRS_CMP_GE as i32, Cmp::Ge as i32);
+        assert_eq!(NVSHMEMRS_SIGNAL_ADD as i32, SignalOp::Add as i32);
+        assert_eq!(NVSHMEMRS_ERROR_PEER_ARGUMENT as i32, 24);
     }
 }

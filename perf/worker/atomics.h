@@ -9,17 +9,9 @@ static int64_t fetched;
 
 static int64_t word(void) { return bench_g(&words->value, 1); }
 
-#define LOOP(name, statement)                                                                                         \
-    static void name##_run(long calls)                                                                                \
-    {                                                                                                                 \
-        for (long i = 1; i <= calls; ++i) {                                                                           \
-            statement;                                                                                                \
-        }                                                                                                             \
-        bench_quiet();                                                                                                \
-    }
 /* `right` is called on PE 0 only. */
 #define ATOMIC(name, statement, right)                                                                                \
-    LOOP(name, statement)                                                                                             \
+    RUN_QUIET(name, statement)                                                                                        \
     static int name##_check(void) { return me != 0 || (right); }
 
 static void all_ones(void) { words->value = -1; }

@@ -8,12 +8,7 @@
 
 #include "measure.h"
 
-static void barrier_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_barrier();
-    }
-}
+RUN(barrier, bench_barrier())
 
 /* A barrier completes the puts before it: after one, every PE's number is here. */
 static int barrier_check(void)
@@ -33,12 +28,7 @@ static int barrier_check(void)
     return 1;
 }
 
-static void sync_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_sync();
-    }
-}
+RUN(sync, bench_sync())
 
 static void broadcast_prepare(void)
 {
@@ -46,13 +36,7 @@ static void broadcast_prepare(void)
     memset(origin, me == 0 ? 'b' : 0, bytes);
 }
 
-static void broadcast_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_broadcast(target, origin, bytes, 0);
-        bench_sync();
-    }
-}
+RUN(broadcast, bench_broadcast(target, origin, bytes, 0); bench_sync())
 
 static int broadcast_check(void) { return me == 0 || all_bytes(target, bytes, 'b'); }
 
@@ -96,32 +80,9 @@ static int alltoall_check(void) { return blocks_check(1, 1); }
 static void alltoalls_prepare(void) { blocks_prepare(1, STRIDE); }
 static int alltoalls_check(void) { return blocks_check(1, STRIDE); }
 
-static void fcollect_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_fcollect(target, origin, bytes);
-    }
-}
-
-static void collect_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_collect(target, origin, bytes);
-    }
-}
-
-static void alltoall_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_alltoall(target, origin, bytes);
-    }
-}
-
-static void alltoalls_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_alltoalls((int64_t *)target, (const int64_t *)origin, STRIDE, bytes / 8);
-    }
-}
+RUN(fcollect, bench_fcollect(target, origin, bytes))
+RUN(collect, bench_collect(target, origin, bytes))
+RUN(alltoall, bench_alltoall(target, origin, bytes))
+RUN(alltoalls, bench_alltoalls((int64_t *)target, (const int64_t *)origin, STRIDE, bytes / 8))
 
 #endif

@@ -160,6 +160,19 @@ static void measure(const struct operation *operation, double budget_us)
     }
 }
 
+/* The run of an operation: the statement `calls` times, which `i` counts from 1 on. */
+#define RUN(name, statement) RUN_AND(name, statement, (void)0)
+/* The same, and then a quiet. */
+#define RUN_QUIET(name, statement) RUN_AND(name, statement, bench_quiet())
+#define RUN_AND(name, statement, end)                                                                                 \
+    static void name##_run(long calls)                                                                                \
+    {                                                                                                                 \
+        for (long i = 1; i <= calls; ++i) {                                                                           \
+            statement;                                                                                                \
+        }                                                                                                             \
+        end;                                                                                                          \
+    }
+
 static int all_bytes(const char *data, size_t count, char value)
 {
     for (size_t i = 0; i < count; ++i) {

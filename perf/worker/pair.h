@@ -10,6 +10,14 @@
 /* The strided forms move 8-byte elements that lie this many elements apart. */
 #define STRIDE 2
 
+/* Completes a window with its last call. */
+static inline void end_window(long call)
+{
+    if (call % WINDOW == 0) {
+        bench_quiet();
+    }
+}
+
 static void nothing(void) {}
 
 static int always(void) { return 1; }
@@ -24,32 +32,9 @@ static void put_prepare(void)
 
 static int put_check(void) { return me != 1 || all_bytes(target, bytes, 'p'); }
 
-static void put_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_put(target, local, bytes, 1);
-    }
-    bench_quiet();
-}
-
-static void put_quiet_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_put(target, local, bytes, 1);
-        bench_quiet();
-    }
-}
-
-static void put_nbi_run(long calls)
-{
-    for (long i = 1; i <= calls; ++i) {
-        bench_put_nbi(target, local, bytes, 1);
-        if (i % WINDOW == 0) {
-            bench_quiet();
-        }
-    }
-    bench_quiet();
-}
+RUN_QUIET(put, bench_put(target, local, bytes, 1))
+RUN(put_quiet, bench_put(target, local, bytes, 1); bench_quiet())
+RUN_QUIET(put_nbi, bench_put_nbi(target, local, bytes, 1); end_window(i))
 
 /* Get: `target` of PE 1 comes to `local` on PE 0. */
 
@@ -61,23 +46,8 @@ static void get_prepare(void)
 
 static int get_check(void) { return me != 0 || all_bytes(local, bytes, 'g'); }
 
-static void get_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_get(local, target, bytes, 1);
-    }
-}
-
-static void get_nbi_run(long calls)
-{
-    for (long i = 1; i <= calls; ++i) {
-        bench_get_nbi(local, target, bytes, 1);
-        if (i % WINDOW == 0) {
-            bench_quiet();
-        }
-    }
-    bench_quiet();
-}
+RUN(get, bench_get(local, target, bytes, 1))
+RUN_QUIET(get_nbi, bench_get_nbi(local, target, bytes, 1); end_window(i))
 
 /* Strided: every second element moves, those between must stay as they are. */
 
@@ -101,13 +71,7 @@ static int strided_arrived(const int64_t *data, int64_t between)
     return 1;
 }
 
-static void iput_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_iput((int64_t *)target, (const int64_t *)local, STRIDE, bytes / 8, 1);
-    }
-    bench_quiet();
-}
+RUN_QUIET(iput, bench_iput((int64_t *)target, (const int64_t *)local, STRIDE, bytes / 8, 1))
 
 static int iput_check(void) { return me != 1 || strided_arrived((const int64_t *)target, 0); }
 
@@ -117,24 +81,13 @@ static void iget_prepare(void)
     memset(local, 0, bytes * STRIDE);
 }
 
-static void iget_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_iget((int64_t *)local, (const int64_t *)origin, STRIDE, bytes / 8, 1);
-    }
-}
+RUN(iget, bench_iget((int64_t *)local, (const int64_t *)origin, STRIDE, bytes / 8, 1))
 
 static int iget_check(void) { return me != 0 || strided_arrived((const int64_t *)local, 0); }
 
 /* Single values */
 
-static void p_run(long calls)
-{
-    for (long i = 1; i <= calls; ++i) {
-        bench_p(&words->value, made + i, 1);
-    }
-    bench_quiet();
-}
+RUN_QUIET(p, bench_p(&words->value, made + i, 1))
 
 /* The word of PE 1 has the value that PE 0's last call gave it. */
 static int p_check(void) { return me != 0 || bench_g(&words->value, 1) == made; }
@@ -143,30 +96,14 @@ static void g_prepare(void) { words->value = 100 + me; }
 
 static int64_t got;
 
-static void g_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        got = bench_g(&words->value, 1);
-    }
-}
+RUN(g, got = bench_g(&words->value, 1))
 
 static int g_check(void) { return me != 0 || got == 101; }
 
 /* Order */
 
-static void fence_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_fence();
-    }
-}
-
-static void quiet_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_quiet();
-    }
-}
+RUN(fence, bench_fence())
+RUN(quiet, bench_quiet())
 
 /* Round trips between PE 0 and PE 1; the value counts them. */
 
@@ -186,13 +123,7 @@ static void p_pingpong_run(long calls)
 static int p_pingpong_check(void) { return me > 1 || words->value == made; }
 
 #ifdef HAVE_PUT_SIGNAL
-static void put_signal_run(long calls)
-{
-    for (long i = 1; i <= calls; ++i) {
-        bench_put_signal(target, local, bytes, &words->signal, (uint64_t)(made + i), 1);
-    }
-    bench_quiet();
-}
+RUN_QUIET(put_signal, bench_put_signal(target, local, bytes, &words->signal, (uint64_t)(made + i), 1))
 
 static int put_signal_check(void)
 {

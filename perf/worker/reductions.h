@@ -61,12 +61,7 @@ static void terms(size_t count)
 
 static void reduce_prepare(void) { terms(elements()); }
 
-static void reduce_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_reduce(target, origin, elements(), dtype, op);
-    }
-}
+RUN(reduce, bench_reduce(target, origin, elements(), dtype, op))
 
 /* Whether `target` holds the reductions over PEs 0 to `last` of the elements from `first` on. */
 static int folded(int last, size_t first)
@@ -84,12 +79,7 @@ static int reduce_check(void) { return folded(n_pes - 1, 0); }
 #ifdef HAVE_REDUCESCATTER
 static void reducescatter_prepare(void) { terms((size_t)n_pes * elements()); }
 
-static void reducescatter_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_reducescatter(target, origin, elements(), dtype, op);
-    }
-}
+RUN(reducescatter, bench_reducescatter(target, origin, elements(), dtype, op))
 
 static int reducescatter_check(void) { return folded(n_pes - 1, (size_t)me * elements()); }
 #else
@@ -99,23 +89,11 @@ static int reducescatter_check(void) { return folded(n_pes - 1, (size_t)me * ele
 #endif
 
 #ifdef HAVE_SCAN
-static void inscan_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_inscan(target, origin, elements(), dtype, op);
-        bench_sync();
-    }
-}
+RUN(inscan, bench_inscan(target, origin, elements(), dtype, op); bench_sync())
 
 static int inscan_check(void) { return folded(me, 0); }
 
-static void exscan_run(long calls)
-{
-    for (long i = 0; i < calls; ++i) {
-        bench_exscan(target, origin, elements(), dtype, op);
-        bench_sync();
-    }
-}
+RUN(exscan, bench_exscan(target, origin, elements(), dtype, op); bench_sync())
 
 /* The result on PE 0 is not defined on every side. */
 static int exscan_check(void) { return me == 0 || folded(me - 1, 0); }

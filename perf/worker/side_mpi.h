@@ -269,24 +269,14 @@ static inline void bench_alltoalls(int64_t *dest, const int64_t *source, ptrdiff
     MPI_Alltoall(source, 1, type, dest, 1, type, MPI_COMM_WORLD);
 }
 
-static inline void bench_reduce(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    MPI_Allreduce(source, dest, (int)count, dtypes[dtype], ops[op], MPI_COMM_WORLD);
-}
-
-static inline void bench_reducescatter(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    MPI_Reduce_scatter_block(source, dest, (int)count, dtypes[dtype], ops[op], MPI_COMM_WORLD);
-}
-
-static inline void bench_inscan(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    MPI_Scan(source, dest, (int)count, dtypes[dtype], ops[op], MPI_COMM_WORLD);
-}
-
-static inline void bench_exscan(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    MPI_Exscan(source, dest, (int)count, dtypes[dtype], ops[op], MPI_COMM_WORLD);
-}
+#define COMBINE(name, call)                                                                                           \
+    static inline void bench_##name(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)       \
+    {                                                                                                                 \
+        call(source, dest, (int)count, dtypes[dtype], ops[op], MPI_COMM_WORLD);                                       \
+    }
+COMBINE(reduce, MPI_Allreduce)
+COMBINE(reducescatter, MPI_Reduce_scatter_block)
+COMBINE(inscan, MPI_Scan)
+COMBINE(exscan, MPI_Exscan)
 
 #endif

@@ -63,25 +63,15 @@ static inline int bench_n_pes(void) { return shmem_n_pes(); }
 
 /* RMA */
 
-static inline void bench_put(void *dest, const void *source, size_t bytes, int pe)
-{
-    shmem_putmem(dest, source, bytes, pe);
-}
-
-static inline void bench_get(void *dest, const void *source, size_t bytes, int pe)
-{
-    shmem_getmem(dest, source, bytes, pe);
-}
-
-static inline void bench_put_nbi(void *dest, const void *source, size_t bytes, int pe)
-{
-    shmem_putmem_nbi(dest, source, bytes, pe);
-}
-
-static inline void bench_get_nbi(void *dest, const void *source, size_t bytes, int pe)
-{
-    shmem_getmem_nbi(dest, source, bytes, pe);
-}
+#define MOVE(name, call)                                                                                              \
+    static inline void bench_##name(void *dest, const void *source, size_t bytes, int pe)                             \
+    {                                                                                                                 \
+        call(dest, source, bytes, pe);                                                                                \
+    }
+MOVE(put, shmem_putmem)
+MOVE(get, shmem_getmem)
+MOVE(put_nbi, shmem_putmem_nbi)
+MOVE(get_nbi, shmem_getmem_nbi)
 
 static inline void bench_p(int64_t *dest, int64_t value, int pe) { shmem_int64_p(dest, value, pe); }
 static inline int64_t bench_g(const int64_t *source, int pe) { return shmem_int64_g(source, pe); }
@@ -160,20 +150,14 @@ static inline void bench_broadcast(void *dest, const void *source, size_t bytes,
     shmem_broadcast64(dest, source, bytes / 8, root, ALL_PES, broadcast_sync);
 }
 
-static inline void bench_fcollect(void *dest, const void *source, size_t bytes)
-{
-    shmem_fcollect64(dest, source, bytes / 8, ALL_PES, next_sync());
-}
-
-static inline void bench_collect(void *dest, const void *source, size_t bytes)
-{
-    shmem_collect64(dest, source, bytes / 8, ALL_PES, next_sync());
-}
-
-static inline void bench_alltoall(void *dest, const void *source, size_t bytes)
-{
-    shmem_alltoall64(dest, source, bytes / 8, ALL_PES, next_sync());
-}
+#define EXCHANGE(name)                                                                                                \
+    static inline void bench_##name(void *dest, const void *source, size_t bytes)                                     \
+    {                                                                                                                 \
+        shmem_##name##64(dest, source, bytes / 8, ALL_PES, next_sync());                                              \
+    }
+EXCHANGE(fcollect)
+EXCHANGE(collect)
+EXCHANGE(alltoall)
 
 static inline void bench_alltoalls(int64_t *dest, const int64_t *source, ptrdiff_t stride, size_t count)
 {

@@ -64,25 +64,15 @@ static inline void *bench_calloc(size_t bytes)
 
 /* RMA */
 
-static inline void bench_put(void *dest, const void *source, size_t bytes, int pe)
-{
-    CHECK(nvshmemrs_put(rt, dest, source, bytes, pe));
-}
-
-static inline void bench_get(void *dest, const void *source, size_t bytes, int pe)
-{
-    CHECK(nvshmemrs_get(rt, dest, source, bytes, pe));
-}
-
-static inline void bench_put_nbi(void *dest, const void *source, size_t bytes, int pe)
-{
-    CHECK(nvshmemrs_put_nbi(rt, dest, source, bytes, pe));
-}
-
-static inline void bench_get_nbi(void *dest, const void *source, size_t bytes, int pe)
-{
-    CHECK(nvshmemrs_get_nbi(rt, dest, source, bytes, pe));
-}
+#define MOVE(name)                                                                                                    \
+    static inline void bench_##name(void *dest, const void *source, size_t bytes, int pe)                             \
+    {                                                                                                                 \
+        CHECK(nvshmemrs_##name(rt, dest, source, bytes, pe));                                                         \
+    }
+MOVE(put)
+MOVE(get)
+MOVE(put_nbi)
+MOVE(get_nbi)
 
 static inline void bench_p(int64_t *dest, int64_t value, int pe)
 {
@@ -194,44 +184,28 @@ static inline void bench_broadcast(void *dest, const void *source, size_t bytes,
     CHECK(nvshmemrs_broadcast(rt, WORLD, dest, source, bytes, root));
 }
 
-static inline void bench_fcollect(void *dest, const void *source, size_t bytes)
-{
-    CHECK(nvshmemrs_fcollect(rt, WORLD, dest, source, bytes));
-}
-
-static inline void bench_collect(void *dest, const void *source, size_t bytes)
-{
-    CHECK(nvshmemrs_collect(rt, WORLD, dest, source, bytes));
-}
-
-static inline void bench_alltoall(void *dest, const void *source, size_t bytes)
-{
-    CHECK(nvshmemrs_alltoall(rt, WORLD, dest, source, bytes));
-}
+#define EXCHANGE(name)                                                                                                \
+    static inline void bench_##name(void *dest, const void *source, size_t bytes)                                     \
+    {                                                                                                                 \
+        CHECK(nvshmemrs_##name(rt, WORLD, dest, source, bytes));                                                      \
+    }
+EXCHANGE(fcollect)
+EXCHANGE(collect)
+EXCHANGE(alltoall)
 
 static inline void bench_alltoalls(int64_t *dest, const int64_t *source, ptrdiff_t stride, size_t count)
 {
     CHECK(nvshmemrs_alltoalls(rt, WORLD, dest, source, stride, stride, sizeof *dest, count));
 }
 
-static inline void bench_reduce(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    CHECK(nvshmemrs_reduce(rt, WORLD, dest, source, count, dtypes[dtype], ops[op]));
-}
-
-static inline void bench_reducescatter(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    CHECK(nvshmemrs_reducescatter(rt, WORLD, dest, source, count, dtypes[dtype], ops[op]));
-}
-
-static inline void bench_inscan(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    CHECK(nvshmemrs_inscan(rt, WORLD, dest, source, count, dtypes[dtype], ops[op]));
-}
-
-static inline void bench_exscan(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)
-{
-    CHECK(nvshmemrs_exscan(rt, WORLD, dest, source, count, dtypes[dtype], ops[op]));
-}
+#define COMBINE(name)                                                                                                 \
+    static inline void bench_##name(void *dest, const void *source, size_t count, enum dtype dtype, enum op op)       \
+    {                                                                                                                 \
+        CHECK(nvshmemrs_##name(rt, WORLD, dest, source, count, dtypes[dtype], ops[op]));                              \
+    }
+COMBINE(reduce)
+COMBINE(reducescatter)
+COMBINE(inscan)
+COMBINE(exscan)
 
 #endif

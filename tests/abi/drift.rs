@@ -31,6 +31,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
     paths.sort();
     let expected = [
         "bindings/bitcode/device.cu",
+        "bindings/cpp/include/nvshmemrs/atomic_ref.hpp",
         "bindings/cpp/include/nvshmemrs/ffi.hpp",
         "bindings/cpp/include/nvshmemrs/typed.hpp",
         "bindings/julia/src/ffi.jl",
@@ -41,6 +42,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "bindings/python/src/nvshmemrs/core/amo.py",
         "bindings/python/src/nvshmemrs/core/device/_kernels/amo.py",
         "bindings/python/src/nvshmemrs/core/device/cute/_names.py",
+        "bindings/python/src/nvshmemrs/core/device/cute/amo.py",
         "bindings/python/src/nvshmemrs/core/device/triton/_atomics.py",
         "bindings/python/src/nvshmemrs/core/interop/_types.py",
         "capi/src/generated/atomics.rs",

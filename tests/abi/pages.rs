@@ -36,7 +36,8 @@ fn functions(folder: &Path, names: &mut HashSet<String>) {
                 .trim_start()
                 .strip_prefix("fn ")
                 .or_else(|| line.trim_start().strip_prefix("def "))?;
-            Some(rest.split('(').next()?.to_string())
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+            Some(rest[..end].to_string())
         };
         names.extend(text.lines().filter_map(after));
     }

@@ -342,11 +342,7 @@ fn pages_of_freed_arrays_are_protected() {
     let output = run(&mut under_check(1, "5", &words), HANG);
     output.assert_code(128 + 11);
     output.assert_stderr("memory is used after the free");
-    assert!(
-        !output.stdout.contains("not reached"),
-        "{}",
-        output.describe()
-    );
+    output.assert_no_stdout("not reached");
 }
 
 /// One mistake is told once, whichever PEs meet it: the whole of it, and a line for each other pair of places.

@@ -38,6 +38,8 @@ static inline void same(const char *what, int index, double found, double wanted
 #define MUST(call) expect((call), NVSHMEMRS_SUCCESS, #call)
 #define REFUSED(wanted, call) expect((call), NVSHMEMRS_ERROR_##wanted, #call)
 #define SAME(found, wanted) same(#found, 0, (double)(found), (double)(wanted))
+// The call succeeds, and then `found` is `wanted`.
+#define GIVES(wanted, found, call) (MUST(call), SAME(found, wanted))
 
 static inline void init(void) {
     MUST(nvshmemrs_init(NULL, &rt));

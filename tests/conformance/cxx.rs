@@ -116,9 +116,7 @@ fn on_pes(program: &Path, what: &str, n_pes: u32) {
     let mut command = launcher(n_pes, &[]);
     let output = run(command.arg(program).stdin(Stdio::null()), HANG).succeeded();
     assert_eq!(output.stderr, "", "{}", output.describe());
-    for pe in 0..n_pes {
-        output.assert_stdout(&format!("{what} ok PE {pe}\n"));
-    }
+    output.assert_each(0..n_pes, |pe| format!("{what} ok PE {pe}\n"));
 }
 
 /// Part `part` of `programs/cxx_types.cpp`. Unoptimised, since there is much to compile.
@@ -132,19 +130,10 @@ fn types(part: u32) {
     }
 }
 
-#[test]
-fn signed_integers_in_every_operation() {
-    types(0);
-}
-
-#[test]
-fn unsigned_integers_in_every_operation() {
-    types(1);
-}
-
-#[test]
-fn floating_point_and_complex_numbers_in_every_operation() {
-    types(2);
+nvshmemrs_tests::cases! {
+    fn signed_integers_in_every_operation => types(0);
+    fn unsigned_integers_in_every_operation => types(1);
+    fn floating_point_and_complex_numbers_in_every_operation => types(2);
 }
 
 #[test]

@@ -247,8 +247,7 @@ static void signals(void) {
     MUST(nvshmemrs_signal_op(rt, words + 1, 5, NVSHMEMRS_SIGNAL_SET, right));
     for (int i = 0; i < 6; i++) {
         MUST(nvshmemrs_signal_wait(rt, words + 1, i == 0 ? NVSHMEMRS_CMP_GE : compare[i], with[i], &seen));
-        MUST(nvshmemrs_signal_wait(rt, words + 1, compare[i], with[i], &seen));
-        SAME(seen, 5);
+        GIVES(5, seen, nvshmemrs_signal_wait(rt, words + 1, compare[i], with[i], &seen));
     }
     for (int nbi = 0; nbi < 2; nbi++) {
         if (nbi) {
@@ -265,8 +264,7 @@ static void signals(void) {
         MUST(nvshmemrs_quiet(rt));
         barrier();
     }
-    MUST(nvshmemrs_signal_fetch(rt, words + 2, &seen));
-    SAME(seen, 7);
+    GIVES(7, seen, nvshmemrs_signal_fetch(rt, words + 2, &seen));
     SAME(words[3], 0);
     release(data);
     release(words);

@@ -65,9 +65,7 @@ fn a_finalize_that_fails_ends_the_job_unless_it_is_refused() {
     let program = compile_as(&source("ends.f90"), "fortran-ends", &[]);
     let mut command = launcher(2, &[]);
     let output = run(command.arg(program), SLOW).succeeded();
-    for pe in 0..2 {
-        output.assert_stdout(&format!("ends ok PE {pe} of 2 (Fortran)"));
-    }
+    output.assert_each(0..2, |pe| format!("ends ok PE {pe} of 2 (Fortran)"));
 }
 
 /// A library of another version: init names both.
@@ -94,7 +92,7 @@ fn another_version_of_the_library_is_named() {
     assert!(!output.status.success(), "{}", output.describe());
     output.assert_stderr("libnvshmemrs has ABI version 77 and API hash 0x0000000000001234, but");
     output.assert_stderr("this program was compiled for version ");
-    assert!(!output.stdout.contains("reached"), "{}", output.describe());
+    output.assert_no_stdout("reached");
 }
 
 #[test]
@@ -103,11 +101,7 @@ fn without_stat_an_error_stops_with_the_text_of_the_library() {
     let output = job(&program, 1);
     assert!(!output.status.success(), "{}", output.describe());
     output.assert_stderr("ERROR STOP argument `pe` is PE 1; it must be PE 0");
-    assert!(
-        !output.stdout.contains("not reached"),
-        "{}",
-        output.describe()
-    );
+    output.assert_no_stdout("not reached");
 }
 
 #[test]

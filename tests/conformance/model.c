@@ -36,28 +36,22 @@ static void teams(void) {
     MUST(nvshmemrs_team_n_pes(rt, back, &size));
     SAME(found, mine);
     SAME(size, mine < 0 ? -1 : (n + 1) / 2);
-    MUST(nvshmemrs_team_translate_pe(rt, WORLD, me, back, &found));
-    SAME(found, mine);
+    GIVES(mine, found, nvshmemrs_team_translate_pe(rt, WORLD, me, back, &found));
     if (mine < 0) {
         SAME(back == NVSHMEMRS_TEAM_INVALID, 1);
         REFUSED(BAD_HANDLE, nvshmemrs_sync(rt, back));
     } else {
-        MUST(nvshmemrs_team_translate_pe(rt, back, 0, WORLD, &found));
-        SAME(found, n - 1);
+        GIVES(n - 1, found, nvshmemrs_team_translate_pe(rt, back, 0, WORLD, &found));
         MUST(nvshmemrs_team_get_config(rt, back, NVSHMEMRS_TEAM_CONFIG_NUM_CONTEXTS, &config));
         SAME(config.num_contexts, 3);
     }
 
     nvshmemrs_team_t row = 0, column = 0;
     MUST(nvshmemrs_team_split_2d(rt, WORLD, 2, NULL, 0, NULL, 0, &row, &column));
-    MUST(nvshmemrs_team_my_pe(rt, row, &found));
-    SAME(found, me % 2);
-    MUST(nvshmemrs_team_n_pes(rt, row, &found));
-    SAME(found, n - me / 2 * 2 < 2 ? 1 : 2);
-    MUST(nvshmemrs_team_my_pe(rt, column, &found));
-    SAME(found, me / 2);
-    MUST(nvshmemrs_team_n_pes(rt, column, &found));
-    SAME(found, (n - me % 2 + 1) / 2);
+    GIVES(me % 2, found, nvshmemrs_team_my_pe(rt, row, &found));
+    GIVES(n - me / 2 * 2 < 2 ? 1 : 2, found, nvshmemrs_team_n_pes(rt, row, &found));
+    GIVES(me / 2, found, nvshmemrs_team_my_pe(rt, column, &found));
+    GIVES((n - me % 2 + 1) / 2, found, nvshmemrs_team_n_pes(rt, column, &found));
 
     // PE 0 broadcasts a number, and the PEs meet by it in another order.
     uint64_t *words = allocate(2, sizeof *words);
@@ -69,10 +63,8 @@ static void teams(void) {
     config.uniqueid = words[0];
     nvshmemrs_team_t turned = 0;
     MUST(nvshmemrs_team_init(rt, &config, NVSHMEMRS_TEAM_CONFIG_UNIQUEID, n, right, &turned));
-    MUST(nvshmemrs_team_my_pe(rt, turned, &found));
-    SAME(found, right);
-    MUST(nvshmemrs_team_translate_pe(rt, turned, 0, WORLD, &found));
-    SAME(found, n - 1);
+    GIVES(right, found, nvshmemrs_team_my_pe(rt, turned, &found));
+    GIVES(n - 1, found, nvshmemrs_team_translate_pe(rt, turned, 0, WORLD, &found));
     MUST(nvshmemrs_team_get_config(rt, turned, NVSHMEMRS_TEAM_CONFIG_UNIQUEID, &config));
     SAME(config.uniqueid == words[0], 1);
 
@@ -128,29 +120,20 @@ static void strided(void) {
     static void atomics##W(void) {                                                \
         uint##W##_t *word = allocate(2, sizeof *word), old = 99;                  \
         MUST(nvshmemrs_atomic_set##W(rt, word, 5, right));                        \
-        MUST(nvshmemrs_atomic_fetch##W(rt, word, right, &old));                   \
-        SAME(old, 5);                                                             \
-        MUST(nvshmemrs_atomic_swap##W(rt, word, 7, right, &old));                 \
-        SAME(old, 5);                                                             \
-        MUST(nvshmemrs_atomic_compare_swap##W(rt, word, 7, 12, right, &old));     \
-        SAME(old, 7);                                                             \
-        MUST(nvshmemrs_atomic_compare_swap##W(rt, word, 7, 1, right, &old));      \
-        SAME(old, 12);                                                            \
+        GIVES(5, old, nvshmemrs_atomic_fetch##W(rt, word, right, &old));          \
+        GIVES(5, old, nvshmemrs_atomic_swap##W(rt, word, 7, right, &old));        \
+        GIVES(7, old, nvshmemrs_atomic_compare_swap##W(rt, word, 7, 12, right, &old));\
+        GIVES(12, old, nvshmemrs_atomic_compare_swap##W(rt, word, 7, 1, right, &old));\
         MUST(nvshmemrs_atomic_inc##W(rt, word, right));                           \
-        MUST(nvshmemrs_atomic_fetch_inc##W(rt, word, right, &old));               \
-        SAME(old, 13);                                                            \
+        GIVES(13, old, nvshmemrs_atomic_fetch_inc##W(rt, word, right, &old));     \
         MUST(nvshmemrs_atomic_add##W(rt, word, 4, right));                        \
-        MUST(nvshmemrs_atomic_fetch_add##W(rt, word, 2, right, &old));            \
-        SAME(old, 18);                                                            \
+        GIVES(18, old, nvshmemrs_atomic_fetch_add##W(rt, word, 2, right, &old));  \
         MUST(nvshmemrs_atomic_or##W(rt, word, 3, right));                         \
-        MUST(nvshmemrs_atomic_fetch_or##W(rt, word, 8, right, &old));             \
-        SAME(old, 23);                                                            \
+        GIVES(23, old, nvshmemrs_atomic_fetch_or##W(rt, word, 8, right, &old));   \
         MUST(nvshmemrs_atomic_and##W(rt, word, 29, right));                       \
-        MUST(nvshmemrs_atomic_fetch_and##W(rt, word, 21, right, &old));           \
-        SAME(old, 29);                                                            \
+        GIVES(29, old, nvshmemrs_atomic_fetch_and##W(rt, word, 21, right, &old)); \
         MUST(nvshmemrs_atomic_xor##W(rt, word, 1, right));                        \
-        MUST(nvshmemrs_atomic_fetch_xor##W(rt, word, 255, right, &old));          \
-        SAME(old, 20);                                                            \
+        GIVES(20, old, nvshmemrs_atomic_fetch_xor##W(rt, word, 255, right, &old));\
         MUST(nvshmemrs_atomic_fetch_add##W##_nbi(rt, &old, word, 1, right));      \
         MUST(nvshmemrs_quiet(rt));                                                \
         SAME(old, 235);                                                           \
@@ -166,13 +149,10 @@ INTEGER_ATOMICS(64)
     static void atomics_##T(void) {                                               \
         T *word = allocate(2, sizeof *word), old = 99;                            \
         MUST(nvshmemrs_atomic_set_##T(rt, word, (T)1.5, right));                  \
-        MUST(nvshmemrs_atomic_fetch_##T(rt, word, right, &old));                  \
-        SAME(old, 1.5);                                                           \
-        MUST(nvshmemrs_atomic_swap_##T(rt, word, (T)2.5, right, &old));           \
-        SAME(old, 1.5);                                                           \
+        GIVES(1.5, old, nvshmemrs_atomic_fetch_##T(rt, word, right, &old));       \
+        GIVES(1.5, old, nvshmemrs_atomic_swap_##T(rt, word, (T)2.5, right, &old));\
         MUST(nvshmemrs_atomic_add_##T(rt, word, (T)0.25, right));                 \
-        MUST(nvshmemrs_atomic_fetch_add_##T(rt, word, 1, right, &old));           \
-        SAME(old, 2.75);                                                          \
+        GIVES(2.75, old, nvshmemrs_atomic_fetch_add_##T(rt, word, 1, right, &old));\
         MUST(nvshmemrs_atomic_fetch_add_##T##_nbi(rt, &old, word, (T)0.25, right)); \
         MUST(nvshmemrs_quiet(rt));                                                \
         SAME(old, 3.75);                                                          \
@@ -198,54 +178,40 @@ static void waits(void) {
     const int32_t not_first[4] = {1, 0, 0, 0}, not_odd[4] = {0, 1, 0, 1}, none[4] = {1, 1, 1, 1};
     int32_t *words = allocate(4, sizeof *words), result = -1;
     size_t at = 99, found = 99, which[4] = {99, 99, 99, 99};
-    MUST(nvshmemrs_test(rt, words, EQ, &one, I32, &result));
-    SAME(result, 0);
+    GIVES(0, result, nvshmemrs_test(rt, words, EQ, &one, I32, &result));
     barrier();
     MUST(nvshmemrs_p32(rt, words, 1, right));
     MUST(nvshmemrs_wait_until(rt, words, EQ, &one, I32));
-    MUST(nvshmemrs_test(rt, words, EQ, &one, I32, &result));
-    SAME(result, 1);
+    GIVES(1, result, nvshmemrs_test(rt, words, EQ, &one, I32, &result));
     MUST(nvshmemrs_test_any(rt, words, 4, NULL, GE, &five, I32, &at));
     SAME(at == SIZE_MAX, 1);
     barrier();
 
     MUST(nvshmemrs_p32(rt, words + 2, 5, right));
-    MUST(nvshmemrs_wait_until_any(rt, words, 4, not_first, GE, &one, I32, &at));
-    SAME(at, 2);
-    MUST(nvshmemrs_test_any(rt, words, 4, NULL, GE, &five, I32, &at));
-    SAME(at, 2);
-    MUST(nvshmemrs_wait_until_some(rt, words, 4, which, NULL, GE, &one, I32, &found));
-    SAME(found, 2);
+    GIVES(2, at, nvshmemrs_wait_until_any(rt, words, 4, not_first, GE, &one, I32, &at));
+    GIVES(2, at, nvshmemrs_test_any(rt, words, 4, NULL, GE, &five, I32, &at));
+    GIVES(2, found, nvshmemrs_wait_until_some(rt, words, 4, which, NULL, GE, &one, I32, &found));
     SAME(which[0], 0);
     SAME(which[1], 2);
-    MUST(nvshmemrs_test_some(rt, words, 4, which, not_first, GE, &one, I32, &found));
-    SAME(found, 1);
+    GIVES(1, found, nvshmemrs_test_some(rt, words, 4, which, not_first, GE, &one, I32, &found));
     SAME(which[0], 2);
-    MUST(nvshmemrs_test_all(rt, words, 4, NULL, GE, &one, I32, &result));
-    SAME(result, 0);
-    MUST(nvshmemrs_test_all(rt, words, 4, not_odd, GE, &one, I32, &result));
-    SAME(result, 1);
+    GIVES(0, result, nvshmemrs_test_all(rt, words, 4, NULL, GE, &one, I32, &result));
+    GIVES(1, result, nvshmemrs_test_all(rt, words, 4, not_odd, GE, &one, I32, &result));
     MUST(nvshmemrs_wait_until_any(rt, words, 4, none, GE, &one, I32, &at));
     SAME(at == SIZE_MAX, 1);
-    MUST(nvshmemrs_wait_until_any_vector(rt, words, 4, NULL, EQ, (const int32_t[]){7, 7, 5, 7}, I32, &at));
-    SAME(at, 2);
-    MUST(nvshmemrs_test_any_vector(rt, words, 4, not_odd, EQ, (const int32_t[]){7, 0, 5, 0}, I32, &at));
-    SAME(at, 2);
+    GIVES(2, at, nvshmemrs_wait_until_any_vector(rt, words, 4, NULL, EQ, (const int32_t[]){7, 7, 5, 7}, I32, &at));
+    GIVES(2, at, nvshmemrs_test_any_vector(rt, words, 4, not_odd, EQ, (const int32_t[]){7, 0, 5, 0}, I32, &at));
     barrier();
 
     MUST(nvshmemrs_p32(rt, words + 1, 3, right));
     MUST(nvshmemrs_p32(rt, words + 3, 9, right));
     MUST(nvshmemrs_wait_until_all(rt, words, 4, NULL, GE, &one, I32));
     MUST(nvshmemrs_wait_until_all_vector(rt, words, 4, NULL, EQ, values, I32));
-    MUST(nvshmemrs_test_all_vector(rt, words, 4, NULL, EQ, values, I32, &result));
-    SAME(result, 1);
-    MUST(nvshmemrs_test_all_vector(rt, words, 4, NULL, EQ, others, I32, &result));
-    SAME(result, 0);
-    MUST(nvshmemrs_wait_until_some_vector(rt, words, 4, which, NULL, EQ, two, I32, &found));
-    SAME(found, 2);
+    GIVES(1, result, nvshmemrs_test_all_vector(rt, words, 4, NULL, EQ, values, I32, &result));
+    GIVES(0, result, nvshmemrs_test_all_vector(rt, words, 4, NULL, EQ, others, I32, &result));
+    GIVES(2, found, nvshmemrs_wait_until_some_vector(rt, words, 4, which, NULL, EQ, two, I32, &found));
     SAME(which[1], 2);
-    MUST(nvshmemrs_test_some_vector(rt, words, 4, which, NULL, EQ, others, I32, &found));
-    SAME(found, 1);
+    GIVES(1, found, nvshmemrs_test_some_vector(rt, words, 4, which, NULL, EQ, others, I32, &found));
     SAME(which[0], 2);
     release(words);
 
@@ -424,22 +390,19 @@ static void streams(void) {
     SAME(calls, 1);
     ALL("put_signal on a stream", i, 4, data[i], i < 3 ? left * 10 + i : 0);
     MUST(nvshmemrs_event_synchronize(end));
-    MUST(nvshmemrs_event_query(end, &done));
-    SAME(done, 1);
+    GIVES(1, done, nvshmemrs_event_query(end, &done));
     MUST(nvshmemrs_event_elapsed(start, end, &milliseconds));
     SAME(milliseconds >= 0 && milliseconds < 60e3, 1);
 
     // An error is kept until the stream is synchronized, once; the operations queued behind it run.
     MUST(nvshmemrs_put(first, data, row, sizeof *row, n));
-    MUST(nvshmemrs_atomic_fetch_add64(first, words + 1, 4, right, &old));
-    SAME(old, 0);
+    GIVES(0, old, nvshmemrs_atomic_fetch_add64(first, words + 1, 4, right, &old));
     REFUSED(PE_RANGE, nvshmemrs_stream_synchronize(first));
     MUST(nvshmemrs_stream_synchronize(first));
     MUST(nvshmemrs_barrier(first, WORLD));
     MUST(nvshmemrs_stream_synchronize(first));
     SAME(words[1], 4);
-    MUST(nvshmemrs_stream_query(first, &done));
-    SAME(done, 1);
+    GIVES(1, done, nvshmemrs_stream_query(first, &done));
     MUST(nvshmemrs_event_free(start));
     MUST(nvshmemrs_event_free(end));
     MUST(nvshmemrs_stream_free(second));

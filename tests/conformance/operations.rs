@@ -33,23 +33,12 @@ fn every_alignment_up_to_the_heaps_size() {
     }
 }
 
-#[test]
-fn what_threads_store_to_a_buffer_while_it_is_registered_is_kept() {
-    same("registered.c");
-}
-
-#[test]
-fn a_child_that_is_forked_while_a_buffer_is_registered_has_its_contents() {
-    same_with("registered.c", &[("REGISTERED_FORKS", "1")]);
-}
-
-/// As in containers whose rules forbid it.
-#[test]
-fn without_userfaultfd_only_a_process_with_one_thread_registers() {
-    same_with("registered.c", &[("REGISTERED_FORBIDS", "1")]);
-}
-
-#[test]
-fn waits_and_tests() {
-    same("waits_model.c");
+nvshmemrs_tests::cases! {
+    fn what_threads_store_to_a_buffer_while_it_is_registered_is_kept => same("registered.c");
+    fn a_child_that_is_forked_while_a_buffer_is_registered_has_its_contents =>
+        same_with("registered.c", &[("REGISTERED_FORKS", "1")]);
+    /// As in containers whose rules forbid it.
+    fn without_userfaultfd_only_a_process_with_one_thread_registers =>
+        same_with("registered.c", &[("REGISTERED_FORBIDS", "1")]);
+    fn waits_and_tests => same("waits_model.c");
 }

@@ -33,9 +33,7 @@ fn checked(what: &str, n: u32, mut command: Command) {
     for name in NAMES {
         assert!(checks.contains_key(name), "{name} was never checked {what}");
     }
-    for pe in 0..n {
-        output.assert_stdout(&format!("suite ok PE {pe} of {n}\n"));
-    }
+    output.assert_each(0..n, |pe| format!("suite ok PE {pe} of {n}\n"));
     let all: u64 = checks.values().sum();
     println!("{n} PEs {what}: {all} checks in {:.1?}", output.elapsed);
 }

@@ -117,8 +117,6 @@ fn every_argument_is_wrong_once() {
     );
     for (n, output) in outputs {
         output.assert_success();
-        for pe in 0..n {
-            output.assert_stdout(&format!("bad input ok PE {pe} of {n}\n"));
-        }
+        output.assert_each(0..n, |pe| format!("bad input ok PE {pe} of {n}\n"));
     }
 }

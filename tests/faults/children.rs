@@ -29,9 +29,7 @@ fn assert_told(output: &Output, who: u32, n_pes: u32, words: &[&str]) {
     for word in [&[begin.as_str(), "NVSHMEMRS_BOOTSTRAP=single"], words].concat() {
         assert!(line.contains(word), "no {word:?} in {line}");
     }
-    for pe in 0..n_pes {
-        output.assert_stdout(&format!("PE {pe} done\n"));
-    }
+    output.assert_each(0..n_pes, |pe| format!("PE {pe} done\n"));
 }
 
 #[test]
@@ -78,13 +76,8 @@ fn a_program_after_another_one_joins() {
     let mut command = launcher(2, &[]);
     let both = "\"$0\" 5 exec && \"$0\" 5 exec";
     command.args(["sh", "-c", both]).arg(parent());
-    let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG).succeeded();
-    assert_eq!(
-        output.stdout.matches("done\n").count(),
-        4,
-        "{}",
-        output.describe()
-    );
+    let output = run(command.env(PATIENCE.0, PATIENCE.1), HANG);
+    output.assert_success().assert_times(4, "done\n");
 }
 
 #[test]

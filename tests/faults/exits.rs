@@ -20,8 +20,7 @@ fn all_ends(binary: &Path) {
     for round in 0..rounds {
         let (end, n_pes) = (ends[round as usize % ends.len()], 2 + round % 2);
         let output = launch(n_pes, [binary.as_os_str(), end.as_ref()]).succeeded();
-        let fine = output.stdout.matches(" fine\n").count();
-        assert_eq!(fine, n_pes as usize, "{end}: {}", output.describe());
+        output.assert_times(n_pes as usize, " fine\n");
     }
     println!("{rounds} runs of the exits without a wrong status");
 }

@@ -186,9 +186,7 @@ fn a_program_in_the_background_may_join_after_its_shell() {
         let script =
             format!("test $NVSHMEMRS_PE = 1 && {{ {start} sleep 0.2; exit 0; }}; exec \"$0\" env");
         let output = run(&mut shells(3, &[], &script, &file.to_string_lossy()), HANG).succeeded();
-        for pe in [0, 2] {
-            output.assert_stdout(&format!("worked PE {pe} of 3\n"));
-        }
+        output.assert_each([0, 2], |pe| format!("worked PE {pe} of 3\n"));
         nvshmemrs_tests::rendezvous::until("end of PE 1", || (!file.exists()).then_some(()));
         // PE 1 has removed the file, so there is nothing to delete.
         let _ = file.keep();

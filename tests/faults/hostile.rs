@@ -324,9 +324,7 @@ fn hostile(n: u32, calls: u64) {
         .env("NVSHMEMRS_TIMEOUT", "30")
         .stdin(Stdio::null());
     let output = run(&mut command, Duration::from_secs(240)).succeeded();
-    for pe in 0..n {
-        output.assert_stdout(&format!("hostile ok PE {pe} of {n}\n"));
-    }
+    output.assert_each(0..n, |pe| format!("hostile ok PE {pe} of {n}\n"));
     let mut counts = BTreeMap::new();
     for line in output
         .stdout

@@ -173,9 +173,7 @@ fn destructors_and_words(scenario: &str, n_pes: u32, words: &str) {
         .stdin(Stdio::null());
     let output = run(&mut command, HANG).succeeded();
     assert_eq!(output.stderr, words, "{}", output.describe());
-    for pe in 0..n_pes {
-        output.assert_stdout(&format!("{scenario} ok PE {pe}\n"));
-    }
+    output.assert_each(0..n_pes, |pe| format!("{scenario} ok PE {pe}\n"));
     before.assert_none_new();
 }
 
@@ -186,14 +184,12 @@ fn destructors_run_on_one_pe_only() {
     destructors("threads", 3);
 }
 
-#[test]
-fn destructors_run_while_the_stack_is_unwound() {
-    destructors("unwinding", 3);
-}
-
-#[test]
-fn a_destroyed_stream_waits_for_nobody() {
-    destructors("streams", 3);
+nvshmemrs_tests::cases! {
+    fn destructors_run_while_the_stack_is_unwound => destructors("unwinding", 3);
+    fn a_destroyed_stream_waits_for_nobody => destructors("streams", 3);
+    fn objects_that_were_moved_from_own_nothing => destructors("moved", 2);
+    fn rounds_of_init_and_finalize_of_two_threads => rounds("two threads", 10_000);
+    fn rounds_of_init_and_finalize_of_two_processes => rounds("two processes", 10_000);
 }
 
 #[test]
@@ -203,11 +199,6 @@ fn destructors_run_after_finalize_and_at_exit() {
     let words = "nvshmemrs-run: all 2 PEs ended with status 0 and did not call finalize, \
                  so operations that were not complete may be lost\n";
     destructors_and_words("static_runtime", 2, words);
-}
-
-#[test]
-fn objects_that_were_moved_from_own_nothing() {
-    destructors("moved", 2);
 }
 
 // ---- rounds ------------------------------------------------------------------------------------------------------------
@@ -282,16 +273,6 @@ fn pair(line: &str, name: &str) -> (i64, i64) {
 fn rounds_of_init_and_finalize() {
     rounds("init", 10_000);
     rounds("left handles", 10_000);
-}
-
-#[test]
-fn rounds_of_init_and_finalize_of_two_threads() {
-    rounds("two threads", 10_000);
-}
-
-#[test]
-fn rounds_of_init_and_finalize_of_two_processes() {
-    rounds("two processes", 10_000);
 }
 
 #[test]

@@ -11,9 +11,7 @@ const SLOW: Duration = Duration::from_secs(300);
 
 #[track_caller]
 fn all_well(output: &Output, n_pes: usize) {
-    output.assert_success();
-    let well = output.stdout.matches("all well\n").count();
-    assert_eq!(well, n_pes, "{}", output.describe());
+    output.assert_success().assert_times(n_pes, "all well\n");
 }
 
 /// A job of two PEs of a program in Julia, with several threads each.
@@ -39,19 +37,12 @@ fn init_and_finalize_nest_in_c() {
     all_well(&launch(1, [compile_c(&program("nesting.c"))]), 1);
 }
 
-#[test]
-fn init_and_finalize_nest_in_cxx() {
-    all_well(&launch(2, [compile_cxx(&program("nesting.cpp"))]), 2);
-}
-
-#[test]
-fn init_and_finalize_nest_in_fortran() {
-    all_well(&launch(3, [compile_fortran(&program("nesting.f90"))]), 3);
-}
-
-#[test]
-fn init_and_finalize_nest_in_julia() {
-    all_well(&julia("nesting.jl", ""), 2);
+nvshmemrs_tests::cases! {
+    fn init_and_finalize_nest_in_cxx =>
+        all_well(&launch(2, [compile_cxx(&program("nesting.cpp"))]), 2);
+    fn init_and_finalize_nest_in_fortran =>
+        all_well(&launch(3, [compile_fortran(&program("nesting.f90"))]), 3);
+    fn init_and_finalize_nest_in_julia => all_well(&julia("nesting.jl", ""), 2);
 }
 
 #[test]
@@ -63,9 +54,7 @@ fn a_program_in_fortran_ends_with_its_status_while_threads_wait() {
         ("finalize", 6, 2),
     ] {
         let output = fortran(word);
-        output.assert_code(status);
-        let printed = output.stdout.matches("fine\n").count();
-        assert_eq!(printed, fine, "{word}: {}", output.describe());
+        output.assert_code(status).assert_times(fine, "fine\n");
     }
 }
 
@@ -79,11 +68,8 @@ fn a_program_in_julia_ends_with_its_status_while_threads_wait() {
         ("finalize", 3, 2),
     ] {
         let output = julia("ends.jl", word);
-        output.assert_code(status);
-        let printed = output.stdout.matches(" fine\n").count();
-        assert_eq!(printed, fine, "{word}: {}", output.describe());
-        let crashed = output.stderr.contains("signal (");
-        assert!(!crashed, "{word}: {}", output.describe());
+        output.assert_code(status).assert_times(fine, " fine\n");
+        output.assert_no_stderr("signal (");
     }
 }
 

@@ -144,11 +144,7 @@ fn a_job_that_is_stopped_as_a_whole_is_not_hurt() {
         file.close().expect("nobody else takes the file away");
         for pe in job {
             let output = pe.wait(HANG).succeeded();
-            assert!(
-                !output.stdout.contains(&format!("status {PE_STOPPED}")),
-                "{}",
-                output.describe()
-            );
+            output.assert_no_stdout(&format!("status {PE_STOPPED}"));
             assert_eq!(came(&output, "finalize: ").status, 0);
         }
     }

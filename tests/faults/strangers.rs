@@ -72,8 +72,7 @@ fn another_user_is_named_when_somebody_is_missing() {
     ];
     assert_refused(&outputs[0], BOOTSTRAP, &words);
     // The stranger tried many times, but the log names it only once.
-    let told = outputs[0].stdout.matches("of user 65534").count();
-    assert_eq!(told, 1, "{}", outputs[0].describe());
+    outputs[0].assert_times(1, "of user 65534");
 }
 
 /// A job whose two PEs have come together.
@@ -132,8 +131,7 @@ fn another_users_nvshmemrs_info_says_why_it_shows_nothing() {
     for pid in &job.pids {
         let mut info = job::clean(bin("nvshmemrs-info"));
         info.args(["--job", &pid.to_string()]);
-        let output = run(&mut nobody.runs(&info), HANG);
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        let output = run(&mut nobody.runs(&info), HANG).failed();
         output.assert_stderr("belongs to another user");
     }
     job.let_go();

@@ -41,9 +41,7 @@ fn processes(n: u32, settings: &[(&str, &str)]) -> Output {
 fn assert_all_well(output: &Output, n: u32, times: usize) {
     output.assert_success();
     for pe in 0..n {
-        let line = format!("device ok PE {pe}\n");
-        let count = output.stdout.matches(&line).count();
-        assert_eq!(count, times, "PE {pe}: {}", output.describe());
+        output.assert_times(times, &format!("device ok PE {pe}\n"));
     }
 }
 
@@ -52,17 +50,9 @@ fn assert_refused(output: &Output, words: &[&str]) {
     assert_ne!(output.code(), 0, "{}", output.describe());
     assert_ne!(output.code(), LEAKED, "{}", output.describe());
     for word in words {
-        assert!(
-            output.stderr.contains(word),
-            "{word}: {}",
-            output.describe()
-        );
+        output.assert_stderr(word);
     }
-    assert!(
-        !output.stderr.contains("not given back"),
-        "{}",
-        output.describe()
-    );
+    output.assert_no_stderr("not given back");
 }
 
 #[test]
@@ -149,16 +139,12 @@ fn kernels_find_the_job_and_its_teams_in_gpu_memory() {
             SLOW,
         )
         .succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("device state ok PE {pe}\n"));
-        }
+        output.assert_each(0..n, |pe| format!("device state ok PE {pe}\n"));
     }
     let mut command = launcher(3, &["--grace", "20"]);
     command.arg(&program).arg("kill");
     let output = run(&mut prepared(command, &[]), SLOW);
-    for pe in 0..2 {
-        output.assert_stdout(&format!("device state ok PE {pe}\n"));
-    }
+    output.assert_each(0..2, |pe| format!("device state ok PE {pe}\n"));
 }
 
 #[test]
@@ -230,9 +216,7 @@ fn memory_of_the_programs_is_registered_where_it_is() {
         let mut command = launcher(n, &[]);
         command.arg(&program);
         let output = run(&mut prepared(command, &[]), SLOW).succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("registered PE {pe}\n"));
-        }
+        output.assert_each(0..n, |pe| format!("registered PE {pe}\n"));
     }
 }
 
@@ -247,11 +231,9 @@ fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
     ]);
     command.arg(DEVICE);
     let output = run(&mut prepared(command, &[]), SLOW).succeeded();
-    for pe in [0, 2] {
-        output.assert_stdout(&format!(
-            "PE {pe}: status 24: in `malloc`: PE 1 reports: PE 1 cannot have"
-        ));
-    }
+    output.assert_each([0, 2], |pe| {
+        format!("PE {pe}: status 24: in `malloc`: PE 1 reports: PE 1 cannot have")
+    });
     output.assert_stdout("PE 1: status 2: PE 1 cannot have");
 }
 
@@ -294,7 +276,5 @@ fn kernels_that_a_death_has_ended_are_no_success() {
     let mut command = launcher(3, &["--grace", "20"]);
     command.arg(&program).arg("killed");
     let output = run(&mut prepared(command, &[("NVSHMEMRS_TIMEOUT", "20")]), SLOW);
-    for pe in [0, 2] {
-        output.assert_stdout(&format!("stranded ok PE {pe}\n"));
-    }
+    output.assert_each([0, 2], |pe| format!("stranded ok PE {pe}\n"));
 }

@@ -26,9 +26,12 @@ fn every_byte_is_where_it_belongs_and_no_other_is_written() {
     }
 }
 
-#[test]
-fn a_graph_has_the_copies_between_its_kernels() {
-    passes("graph", 3, &[]);
+nvshmemrs_tests::cases! {
+    fn a_graph_has_the_copies_between_its_kernels => passes("graph", 3, &[]);
+    /// The error of a driver that fails in the middle of a collective is no reason to unmap memory that a copy uses.
+    fn a_copy_that_began_ends_before_its_memory_is_released => passes("unfinished", 2, &[]);
+    /// The stand-in is as the driver in this.
+    fn a_wait_for_an_event_is_for_the_record_of_that_time => passes("recorded_again", 1, &[]);
 }
 
 /// Also where streams share queues, of which there are enough.
@@ -47,16 +50,4 @@ fn collectives_of_several_teams_do_not_wait_for_each_other() {
 fn members_that_differ_get_an_error() {
     passes("operations", 2, &[]);
     passes("algorithms", 2, &[]);
-}
-
-/// The error of a driver that fails in the middle of a collective is no reason to unmap memory that a copy uses.
-#[test]
-fn a_copy_that_began_ends_before_its_memory_is_released() {
-    passes("unfinished", 2, &[]);
-}
-
-/// The stand-in is as the driver in this.
-#[test]
-fn a_wait_for_an_event_is_for_the_record_of_that_time() {
-    passes("recorded_again", 1, &[]);
 }

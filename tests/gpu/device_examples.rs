@@ -23,30 +23,15 @@ fn example(name: &str, counts: &[u32]) {
     );
     for &n in counts {
         let output = run(launcher(n, &[]).arg(&file), SLOW).succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("{name} ok PE {pe} of {n}: "));
-        }
+        output.assert_each(0..n, |pe| format!("{name} ok PE {pe} of {n}: "));
     }
 }
 
-#[test]
-fn a_message_goes_round_the_ring() {
-    example("ring", &[1, 3]);
-}
-
-#[test]
-fn blocks_exchange_halos() {
-    example("heat", &[1, 2]);
-}
-
-#[test]
-fn a_kernel_is_fed_while_it_runs() {
-    example("persistent", &[1, 2]);
-}
-
-#[test]
-fn uneven_parts_are_exchanged() {
-    example("alltoallv", &[1, 3]);
+nvshmemrs_tests::cases! {
+    fn a_message_goes_round_the_ring => example("ring", &[1, 3]);
+    fn blocks_exchange_halos => example("heat", &[1, 2]);
+    fn a_kernel_is_fed_while_it_runs => example("persistent", &[1, 2]);
+    fn uneven_parts_are_exchanged => example("alltoallv", &[1, 3]);
 }
 
 #[test]

@@ -19,19 +19,12 @@ fn passes(name: &str, counts: &[u32]) {
     kernels::passes(name, &on_the_host(name), counts);
 }
 
-#[test]
-fn memory_access_signals_and_atomics_do_what_they_say() {
-    passes("rma", &[2, 3]);
-}
-
-#[test]
-fn collectives_write_what_those_of_the_host_write() {
-    passes("collectives", &[2, 3]);
-}
-
-#[test]
-fn waits_and_tests_see_what_neighbours_put() {
-    passes("waits", &[2, 3]);
+nvshmemrs_tests::cases! {
+    fn memory_access_signals_and_atomics_do_what_they_say => passes("rma", &[2, 3]);
+    fn collectives_write_what_those_of_the_host_write => passes("collectives", &[2, 3]);
+    fn waits_and_tests_see_what_neighbours_put => passes("waits", &[2, 3]);
+    fn tiles_and_queue_pairs_move_what_they_say => passes("tiles", &[2]);
+    fn no_forbidden_outcome_is_seen => passes("litmus", &[2, 3]);
 }
 
 /// Every code, and all numbers with 16 significant bits with their neighbours: among them are all borders between two codes.
@@ -76,20 +69,8 @@ fn small_reductions_meet_kernels_without_mail() {
         let mut command = launcher(n, &[]);
         command.args(["sh", "-c", script, "sh"]).arg(&with);
         let output = run(command.arg(&without).arg(other.to_string()), SLOW).succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("mixed ok PE {pe} of {n}\n"));
-        }
+        output.assert_each(0..n, |pe| format!("mixed ok PE {pe} of {n}\n"));
     }
-}
-
-#[test]
-fn tiles_and_queue_pairs_move_what_they_say() {
-    passes("tiles", &[2]);
-}
-
-#[test]
-fn no_forbidden_outcome_is_seen() {
-    passes("litmus", &[2, 3]);
 }
 
 /// With `NVSHMEMRS_DEVICE_CHECK` a wrong argument ends the kernel, also if its other threads wait, and `runtime_check` and `finalize`
@@ -184,7 +165,7 @@ fn kernels_of_a_checked_job_record_their_operations() {
     for case in ["none", "records"] {
         let output = stopped(&file, case);
         output.assert_stdout("check: 0 \n");
-        assert!(!output.stderr.contains("panicked"), "{}", output.describe());
+        output.assert_no_stderr("panicked");
     }
     stopped(&file, "tile")
         .assert_stdout("the checker cannot see the operation: thread 2 of block 1");

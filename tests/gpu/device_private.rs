@@ -8,15 +8,28 @@ use std::sync::LazyLock;
 
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_private.c")));
 
-fn passes(part: &str, n: u32, options: &[&str], settings: &[(&str, &str)]) -> Output {
-    part_passes((&PROGRAM, "private", part), (n, options), settings)
+fn output(part: &str, n: u32, options: &[&str]) -> Output {
+    part_passes((&PROGRAM, "private", part), (n, options), &[])
+}
+
+/// With each number of PEs.
+fn passes(part: &str, counts: &[u32]) {
+    for n in counts {
+        output(part, *n, &[]);
+    }
+}
+
+nvshmemrs_tests::cases! {
+    fn teams_with_less_staging_have_a_smaller_limit => passes("teams", &[2, 4]);
+    fn a_graph_runs_with_the_contents_of_the_memory => passes("graph", &[3]);
+    fn a_checked_job_takes_symmetric_memory_only => output("checked", 2, &["--check"]);
 }
 
 /// Each collective is one kernel whose data passes through staging memory; the members meet in no other kernel but the barriers of the test.
 #[test]
 fn every_element_is_where_it_belongs_and_no_other_is_written() {
     for n in [1, 2, 3] {
-        let output = passes("values", n, &[], &[]);
+        let output = output("values", n, &[]);
         let kernels = output
             .stderr
             .lines()
@@ -38,34 +51,17 @@ fn a_timeline_takes_them_like_others() {
     let folder = tempfile::TempDir::new().expect("a folder");
     let file = folder.path().join("trace.json");
     let file = file.to_str().expect("a path");
-    passes("values", 2, &[&format!("--trace={file}")], &[]);
-}
-
-#[test]
-fn teams_with_less_staging_have_a_smaller_limit() {
-    passes("teams", 2, &[], &[]);
-    passes("teams", 4, &[], &[]);
-}
-
-#[test]
-fn a_graph_runs_with_the_contents_of_the_memory() {
-    passes("graph", 3, &[], &[]);
+    output("values", 2, &[&format!("--trace={file}")]);
 }
 
 #[test]
 fn other_memory_and_larger_sizes_are_refused_and_the_next_call_works() {
-    passes("refused", 1, &[], &[]);
-    passes("refused", 3, &[], &[]);
-    passes("unmapped", 1, &[], &[]);
+    passes("refused", &[1, 3]);
+    passes("unmapped", &[1]);
 }
 
 #[test]
 fn members_that_differ_get_an_error() {
-    passes("counts", 2, &[], &[]);
-    passes("one_too_large", 3, &[], &[]);
-}
-
-#[test]
-fn a_checked_job_takes_symmetric_memory_only() {
-    passes("checked", 2, &["--check"], &[]);
+    passes("counts", &[2]);
+    passes("one_too_large", &[3]);
 }

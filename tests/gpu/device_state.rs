@@ -12,9 +12,7 @@ fn state(n: u32, part: &str, settings: &[(&str, &str)]) -> Output {
 
 #[track_caller]
 fn assert_all_well(output: &Output, n: u32) {
-    for pe in 0..n {
-        output.assert_stdout(&format!("device state ok PE {pe}\n"));
-    }
+    output.assert_each(0..n, |pe| format!("device state ok PE {pe}\n"));
 }
 
 #[test]
@@ -36,11 +34,7 @@ fn what_a_kernel_finds_wrong_is_an_error_of_check_and_finalize() {
     assert_all_well(&output, 2);
     assert_all_well(&state(2, "unchecked", &[]), 2);
     let wrong = state(1, "tables", &[("NVSHMEMRS_DEVICE_CHECK", "yes")]);
-    assert!(
-        wrong.stderr.contains("setting `NVSHMEMRS_DEVICE_CHECK`"),
-        "{}",
-        wrong.describe()
-    );
+    wrong.assert_stderr("setting `NVSHMEMRS_DEVICE_CHECK`");
 }
 
 #[test]

@@ -34,20 +34,27 @@ fn output_of(program: &Path, part: &str, n: u32, settings: &[(&str, &str)]) -> O
     run_part(launcher(n, &[]), program, part, settings)
 }
 
-fn passes(part: &str, n: u32) {
-    all_say(&output(part, n, &[]), &format!("streams ok: {part}\n"), n);
+/// With each number of PEs.
+fn passes(part: &str, counts: &[u32]) {
+    for n in counts {
+        all_say(&output(part, *n, &[]), &format!("streams ok: {part}\n"), *n);
+    }
 }
 
 /// A part of the other program.
-fn goes_on_beside(part: &str, n: u32, settings: &[(&str, &str)]) {
-    let output = output_of(&BESIDE, part, n, settings);
-    all_say(&output, &format!("beside ok: {part}\n"), n);
+fn goes_on_beside(part: &str, counts: &[u32], settings: &[(&str, &str)]) {
+    for n in counts {
+        let output = output_of(&BESIDE, part, *n, settings);
+        all_say(&output, &format!("beside ok: {part}\n"), *n);
+    }
 }
 
 /// A part of the third program.
-fn lets_go(part: &str, n: u32, settings: &[(&str, &str)]) {
-    let output = output_of(&LET_GO, part, n, settings);
-    all_say(&output, &format!("let go ok: {part}\n"), n);
+fn lets_go(part: &str, counts: &[u32], settings: &[(&str, &str)]) {
+    for n in counts {
+        let output = output_of(&LET_GO, part, *n, settings);
+        all_say(&output, &format!("let go ok: {part}\n"), *n);
+    }
 }
 
 /// A part of the program for a GPU with 8 queues.
@@ -66,15 +73,33 @@ fn keeps_memory(output: &Output, words: &str, n: u32) {
 }
 
 fn all_say(output: &Output, words: &str, n: u32) {
-    output.assert_success();
-    let times = output.stdout.matches(words).count();
-    assert_eq!(times, n as usize, "{}", output.describe());
+    output.assert_success().assert_times(n as usize, words);
 }
 
-#[test]
-fn calls_that_come_again_each_do_their_own_work() {
-    passes("repeated", 1);
-    passes("repeated", 3);
+nvshmemrs_tests::cases! {
+    fn calls_that_come_again_each_do_their_own_work => passes("repeated", &[1, 3]);
+    fn a_graph_runs_as_often_as_it_is_launched => passes("graph", &[1, 3]);
+    fn threads_are_in_collectives_of_their_teams_at_the_same_time => passes("teams", &[2]);
+    fn quiet_covers_the_threads_own_puts_whatever_others_do => passes("nbi", &[1]);
+    fn finalize_waits_for_what_is_on_a_stream_that_was_let_go => passes("let_go", &[2]);
+    fn places_for_results_come_back_when_the_stream_has_come_to_them => passes("places", &[1]);
+    fn a_result_does_not_wait_for_what_comes_after_it => passes("result", &[1]);
+    fn collectives_of_a_team_on_two_streams_keep_their_order => passes("two_streams", &[3]);
+    fn a_put_from_pageable_memory_waits_for_its_turn_within_the_limits =>
+        passes("pageable", &[1, 2]);
+    /// The job's limits hold there, too, and the error names the PE that is waited for.
+    fn a_pe_that_is_late_with_its_memory_does_not_hold_up_the_others =>
+        passes("late_memory", &[2, 3]);
+    /// The driver's own number of queues is too small; the launcher asks for more.
+    fn streams_that_wait_do_not_hold_up_the_library => goes_on_beside("waits", &[1, 2, 4], &QUEUES);
+    /// Nor does a GPU use the program's memory after the call has ended.
+    fn what_waits_for_a_gpu_that_uses_pageable_memory_ends_within_its_limits =>
+        ends_held("held", 2, &[("FAKE_CUDA_READS_PAGES", "1")]);
+    fn a_graph_sends_what_is_there_when_it_runs => goes_on_beside("replayed", &[1, 2, 4], &[]);
+    fn a_stream_that_is_made_known_in_a_capture_and_let_go_leaves_nothing =>
+        lets_go("in_capture", &[1, 2], &[]);
+    /// Memory that the driver has allocated for launches is given back meanwhile.
+    fn a_stream_can_go_while_another_one_waits => goes_on_beside("freed", &[1, 2, 4], &QUEUES);
 }
 
 /// The library makes its resources for repeated calls at a time when no call waits.
@@ -93,48 +118,6 @@ fn a_call_waits_for_a_gpu_that_takes_a_while() {
         let output = output(part, 1, &QUEUES);
         all_say(&output, &format!("streams ok: {part}\n"), 1);
     }
-}
-
-#[test]
-fn a_graph_runs_as_often_as_it_is_launched() {
-    passes("graph", 1);
-    passes("graph", 3);
-}
-
-#[test]
-fn threads_are_in_collectives_of_their_teams_at_the_same_time() {
-    passes("teams", 2);
-}
-
-#[test]
-fn quiet_covers_the_threads_own_puts_whatever_others_do() {
-    passes("nbi", 1);
-}
-
-#[test]
-fn finalize_waits_for_what_is_on_a_stream_that_was_let_go() {
-    passes("let_go", 2);
-}
-
-#[test]
-fn places_for_results_come_back_when_the_stream_has_come_to_them() {
-    passes("places", 1);
-}
-
-#[test]
-fn a_result_does_not_wait_for_what_comes_after_it() {
-    passes("result", 1);
-}
-
-#[test]
-fn collectives_of_a_team_on_two_streams_keep_their_order() {
-    passes("two_streams", 3);
-}
-
-#[test]
-fn a_put_from_pageable_memory_waits_for_its_turn_within_the_limits() {
-    passes("pageable", 1);
-    passes("pageable", 2);
 }
 
 /// A GPU wakes no waiting thread, so the library polls. It must see the end about as soon as a thread that polls every 100 us,
@@ -158,26 +141,10 @@ fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
     }
 }
 
-/// The job's limits hold there, too, and the error names the PE that is waited for.
-#[test]
-fn a_pe_that_is_late_with_its_memory_does_not_hold_up_the_others() {
-    passes("late_memory", 2);
-    passes("late_memory", 3);
-}
-
 #[test]
 fn what_is_small_runs_beside_collectives_that_wait_for_it() {
-    for n in [1, 2, 4] {
-        goes_on_beside("beside", n, &QUEUES);
-        goes_on_beside("beside_two", n, &QUEUES);
-    }
-}
-
-/// The driver's own number of queues is too small; the launcher asks for more.
-#[test]
-fn streams_that_wait_do_not_hold_up_the_library() {
-    for n in [1, 2, 4] {
-        goes_on_beside("waits", n, &QUEUES);
+    for part in ["beside", "beside_two"] {
+        goes_on_beside(part, &[1, 2, 4], &QUEUES);
     }
 }
 
@@ -198,25 +165,11 @@ fn a_pe_whose_job_has_ended_saves_what_its_gpu_has() {
         .assert_stdout("held ok: held_survivor\n");
 }
 
-/// Nor does a GPU use the program's memory after the call has ended.
-#[test]
-fn what_waits_for_a_gpu_that_uses_pageable_memory_ends_within_its_limits() {
-    ends_held("held", 2, &[("FAKE_CUDA_READS_PAGES", "1")]);
-}
-
-#[test]
-fn a_graph_sends_what_is_there_when_it_runs() {
-    for n in [1, 2, 4] {
-        goes_on_beside("replayed", n, &[]);
-    }
-}
-
 /// The collective that the others have entered ends soon, not when finalize gives up.
 #[test]
 fn finalize_is_announced_while_a_stream_still_waits() {
-    for n in [2, 4] {
-        goes_on_beside("notice", n, &[]);
-        goes_on_beside("notice_unheard", n, &[]);
+    for part in ["notice", "notice_unheard"] {
+        goes_on_beside(part, &[2, 4], &[]);
     }
 }
 
@@ -233,18 +186,12 @@ fn memory_stays_mapped_where_something_may_still_use_it() {
     }
 }
 
-#[test]
-fn a_stream_that_is_made_known_in_a_capture_and_let_go_leaves_nothing() {
-    lets_go("in_capture", 1, &[]);
-    lets_go("in_capture", 2, &[]);
-}
-
 /// Although no event can be recorded where the first one is.
 #[test]
 fn collectives_of_a_team_keep_their_order_when_a_stream_is_captured() {
     for n in [1, 2] {
-        lets_go("after_captured", n, &[]);
-        lets_go("after_captured_stream", n, &[]);
+        lets_go("after_captured", &[n], &[]);
+        lets_go("after_captured_stream", &[n], &[]);
         for part in ["after_let_go", "after_let_go_stream"] {
             let output = output_of(&LET_GO, part, n, &[]);
             keeps_memory(&output, &format!("let go ok: {part}\n"), n);
@@ -254,11 +201,8 @@ fn collectives_of_a_team_keep_their_order_when_a_stream_is_captured() {
 
 #[test]
 fn the_number_of_a_broken_team_is_not_used_again() {
-    for n in [1, 2, 3] {
-        lets_go("given_up_behind", n, &[]);
-    }
-    lets_go("given_up_alone", 2, &[]);
-    lets_go("given_up_alone", 3, &[]);
+    lets_go("given_up_behind", &[1, 2, 3], &[]);
+    lets_go("given_up_alone", &[2, 3], &[]);
 }
 
 /// With that much it is not full for the driver, whose calls nothing ends.
@@ -273,30 +217,16 @@ fn a_stream_that_is_full_is_waited_for_within_the_limits() {
 #[test]
 fn letting_a_stream_go_does_not_wait_for_another_one_that_is_full() {
     // By the library's count, and where the driver takes less than that.
-    lets_go("full", 1, &[("FAKE_CUDA_ROOM", "1000")]);
-    lets_go("full", 2, &[("FAKE_CUDA_ROOM", "1000")]);
-    lets_go("full", 1, &[("FAKE_CUDA_ROOM", "64")]);
-}
-
-/// Memory that the driver has allocated for launches is given back meanwhile.
-#[test]
-fn a_stream_can_go_while_another_one_waits() {
-    for n in [1, 2, 4] {
-        goes_on_beside("freed", n, &QUEUES);
-    }
+    lets_go("full", &[1, 2], &[("FAKE_CUDA_ROOM", "1000")]);
+    lets_go("full", &[1], &[("FAKE_CUDA_ROOM", "64")]);
 }
 
 /// Signals and atomic operations would get lost there.
 #[test]
 fn gpus_without_native_atomics_between_them_are_refused_by_name() {
-    let output = output("teams", 2, &[("FAKE_CUDA_NO_ATOMICS", "1")]);
-    assert_ne!(output.code(), 0, "{}", output.describe());
+    let output = output("teams", 2, &[("FAKE_CUDA_NO_ATOMICS", "1")]).failed();
     for word in ["native atomic operations", "PE 0 on GPU 0", "PE 1 on GPU 1"] {
-        assert!(
-            output.stderr.contains(word),
-            "{word}: {}",
-            output.describe()
-        );
+        output.assert_stderr(word);
     }
 }
 

@@ -345,14 +345,13 @@ fn where_one_nvrtc_fails_the_next_one_compiles() {
     on_device(&folders, toolkit.path(), &[]).assert_success();
     // With the broken library alone, the error has its message, and the other places that were searched.
     let empty = toolkit.path().join("nothing");
-    let output = on_device(&folders, &empty, &[]);
-    assert_ne!(output.code(), 0, "{}", output.describe());
+    let output = on_device(&folders, &empty, &[]).failed();
     for words in [
         "nvrtcCompileProgram failed: an error",
         "libnvrtc.so.13",
         "no NVRTC that makes one",
     ] {
-        assert!(output.stderr.contains(words), "{}", output.describe());
+        output.assert_stderr(words);
     }
 }
 
@@ -377,8 +376,6 @@ fn the_suite_passes_on_device_memory() {
             .env("NVSHMEMRS_TIMEOUT", "120")
             .env("FAKE_CUDA_LEAKS", "1");
         let output = run(&mut command, SUITE).succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("suite ok PE {pe} of {n}\n"));
-        }
+        output.assert_each(0..n, |pe| format!("suite ok PE {pe} of {n}\n"));
     }
 }

@@ -24,25 +24,13 @@ fn passes(name: &str, options: &[&str], counts: &[u32]) {
     kernels::passes(name, &file, counts);
 }
 
-/// The kernels call the functions of the bitcode, each of which calls the name.
-#[test]
-fn memory_access_signals_atomics_and_queue_pairs() {
-    passes("rma", &["-DNVSHMEM_BITCODE"], &[2, 3]);
-}
-
-#[test]
-fn waits_and_tests() {
-    passes("waits", &[], &[2, 3]);
-}
-
-#[test]
-fn collectives() {
-    passes("collectives", &[], &[2, 3]);
-}
-
-#[test]
-fn tiles() {
-    passes("tiles", &[], &[2]);
+nvshmemrs_tests::cases! {
+    /// The kernels call the functions of the bitcode, each of which calls the name.
+    fn memory_access_signals_atomics_and_queue_pairs =>
+        passes("rma", &["-DNVSHMEM_BITCODE"], &[2, 3]);
+    fn waits_and_tests => passes("waits", &[], &[2, 3]);
+    fn collectives => passes("collectives", &[], &[2, 3]);
+    fn tiles => passes("tiles", &[], &[2]);
 }
 
 /// The program `units` for the CPU, and its library.
@@ -65,9 +53,7 @@ fn units() -> [PathBuf; 2] {
 #[track_caller]
 fn ok(output: &Output, what: &str, n: u32) {
     output.assert_success();
-    for pe in 0..n {
-        output.assert_stdout(&format!("units {what} ok PE {pe} of {n}\n"));
-    }
+    output.assert_each(0..n, |pe| format!("units {what} ok PE {pe} of {n}\n"));
 }
 
 /// A job with the heap in host memory, which kernels on the CPU need, also where there is a GPU.
@@ -90,8 +76,7 @@ fn units_of_a_program_and_of_a_library_get_the_state() {
     let exit = job(3, &file, &["exit".as_ref()]);
     assert_eq!(exit.code(), 7, "{}", exit.describe());
     for when in ["before", "after"] {
-        let output = job(1, &file, &[when.as_ref()]);
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        let output = job(1, &file, &[when.as_ref()]).failed();
         output.assert_stdout("something that is no nvshmemrs_device_state_t");
     }
 }
@@ -114,14 +99,11 @@ fn units_that_cannot_get_the_state_are_refused() {
         &options,
     );
     let on_cpu = |what: &str| job(1, &file, &[what.as_ref()]);
-    let threads = on_cpu("threads");
-    assert_ne!(threads.code(), 0);
+    let threads = on_cpu("threads").failed();
     threads.assert_stderr("are threads of one process");
-    let version = on_cpu("version");
-    assert_ne!(version.code(), 0);
+    let version = on_cpu("version").failed();
     version.assert_stderr("whose state has version 77, and this library's state has version");
-    let refused = on_cpu("refused");
-    assert_ne!(refused.code(), 0);
+    let refused = on_cpu("refused").failed();
     refused.assert_stderr("the GPU was lost");
     on_cpu("late").assert_success();
     let module = on_cpu("module").succeeded();

@@ -118,8 +118,8 @@ fn pes_with_different_files_do_not_form_a_job() {
         let output = sums(
             2,
             &[("NVSHMEMRS_TUNING_FILE", &direct), ("OTHER_TUNING", other)],
-        );
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        )
+        .failed();
         output.assert_stderr("have different tuning files");
     }
     // Two files with the same text are as good as one.
@@ -159,10 +159,9 @@ fn a_file_that_is_wrong_is_named_with_its_line() {
         (folder.path().display().to_string(), "it cannot be read"),
     ];
     for (path, words) in cases {
-        let output = sums(2, &[("NVSHMEMRS_TUNING_FILE", &path)]);
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        let output = sums(2, &[("NVSHMEMRS_TUNING_FILE", &path)]).failed();
         output.assert_stderr(&format!("the tuning file {path}: {words}"));
-        assert!(!output.stdout.contains("sums"), "{}", output.describe());
+        output.assert_no_stdout("sums");
     }
 }
 
@@ -185,8 +184,7 @@ fn a_collective_takes_as_many_multiprocessors_as_the_setting_says() {
         assert_eq!(blocks(&output, DIRECT), Some(expected), "{sms:?}");
     }
     for wrong in ["0", "-1", "1025", "many"] {
-        let output = with(&[("NVSHMEMRS_COLLECTIVE_SMS", wrong)]);
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        let output = with(&[("NVSHMEMRS_COLLECTIVE_SMS", wrong)]).failed();
         output.assert_stderr("NVSHMEMRS_COLLECTIVE_SMS");
     }
 }
@@ -220,8 +218,7 @@ fn the_tuner_writes_a_file_that_the_library_takes() {
 fn the_tuner_leaves_a_file_that_it_cannot_read_as_it_is() {
     let folder = scratch();
     let path = text_file(folder.path(), "old", "{\"version\": 7}\n");
-    let output = tune(&["--tune-file", &path]);
-    assert_ne!(output.code(), 0, "{}", output.describe());
+    let output = tune(&["--tune-file", &path]).failed();
     output.assert_stderr("line 1: its format has version 7");
     let text = fs::read_to_string(&path).expect("it is there");
     assert_eq!(text, "{\"version\": 7}\n");

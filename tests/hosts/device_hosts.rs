@@ -171,20 +171,11 @@ fn a_gpu_that_is_held_up_holds_up_no_signs_of_life() {
         .env("FAKE_CUDA_QUEUES", "1")
         .env("CUDA_DEVICE_MAX_CONNECTIONS", "1")
         .env("NVSHMEMRS_TIMEOUT", "8");
-    let output = run(&mut command, SLOW);
-    assert_ne!(output.code(), 0, "{}", output.describe());
+    let output = run(&mut command, SLOW).failed();
     output.assert_stderr("`stream_synchronize` of PE ");
     output.assert_stderr("gave up after 8.");
-    assert!(
-        !output.stderr.contains("status 15"),
-        "{}",
-        output.describe()
-    );
-    assert!(
-        !output.stderr.contains("ended without"),
-        "{}",
-        output.describe()
-    );
+    output.assert_no_stderr("status 15");
+    output.assert_no_stderr("ended without");
 }
 
 /// PE 1 dies. The other PEs wait for it in a barrier and in a stream; both waits end with an error that names PE 1.

@@ -287,9 +287,7 @@ fn mpi_finalize_before_finalize_is_an_error_on_every_host() {
 #[test]
 fn mpi_without_threads_is_refused() {
     let output = own_runs(&[], &[host("a", 1), host("b", 1)], "single").succeeded();
-    for pe in 0..2 {
-        output.assert_stdout(&format!("init on PE {pe}: status 18: "));
-    }
+    output.assert_each(0..2, |pe| format!("init on PE {pe}: status 18: "));
     output.assert_stdout("with MPI_THREAD_SINGLE");
     output.assert_stdout("call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init");
 }
@@ -305,9 +303,7 @@ fn hosts_that_disagree_are_named() {
                 ..host("beta", 1)
             },
         ];
-        let output = runs(&mut mpirun(&[], &hosts, &conformance("ring", "c")));
-        assert_ne!(output.code(), 0, "{}", output.describe());
-        output
+        runs(&mut mpirun(&[], &hosts, &conformance("ring", "c"))).failed()
     };
     differ("NVSHMEM_SYMMETRIC_SIZE", "32m").assert_stderr(
         "PE 1 on host beta has 33554432 bytes, PE 0 on host alpha has 67108864 bytes",
@@ -317,7 +313,7 @@ fn hosts_that_disagree_are_named() {
     );
     let secret = differ("NVSHMEMRS_SECRET", "another");
     secret.assert_stderr("PE 1 on host beta and PE 0 on host alpha do not know the same secret");
-    assert!(!secret.stderr.contains("another"), "{}", secret.describe());
+    secret.assert_no_stderr("another");
 }
 
 /// An error in the environment of one PE is an error of all PEs, which names it.
@@ -365,8 +361,7 @@ fn plugins_that_do_not_fit_are_named() {
     ] {
         let hosts = [host("a", 1), host("b", 1)];
         let mut command = mpirun(&[], &hosts, &conformance("ring", "c"));
-        let output = runs(command.env("NVSHMEMRS_MPI_PLUGIN", &plugin));
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        let output = runs(command.env("NVSHMEMRS_MPI_PLUGIN", &plugin)).failed();
         output.assert_stderr(words);
         output.assert_stderr(&plugin.display().to_string());
     }
@@ -384,8 +379,7 @@ fn a_program_of_another_mpi_is_refused() {
         env: &env,
         ..host(name, 1)
     });
-    let output = runs(&mut mpirun(&[], &hosts, &conformance("ring", "c")));
-    assert_ne!(output.code(), 0, "{}", output.describe());
+    let output = runs(&mut mpirun(&[], &hosts, &conformance("ring", "c"))).failed();
     output.assert_stderr(&format!(
         "libnvshmemrs_mpi.so was built for Open MPI, but this process uses MPICH Version: 4.0.2 ({other}): build the plugin for the MPI that \
          the program uses"
@@ -398,9 +392,7 @@ fn only_mpi_brings_hosts_together() {
     let ring = conformance("ring", "c");
     let alone = |env: &[(&str, &str)]| {
         let mut command = Command::new(&ring[0]);
-        let output = runs(command.envs(env.iter().copied()));
-        assert_ne!(output.code(), 0, "{}", output.describe());
-        output
+        runs(command.envs(env.iter().copied())).failed()
     };
     let words =
         "only MPI brings the PEs of several hosts together, so start the job with mpirun or srun";
@@ -446,9 +438,7 @@ fn under_mpich() {
         }
         command.env("NVSHMEM_SYMMETRIC_SIZE", "64m");
         let output = run(&mut command, HANG * 10).succeeded();
-        for pe in 0..3 {
-            output.assert_stdout(&format!("{said} {pe} of 3"));
-        }
+        output.assert_each(0..3, |pe| format!("{said} {pe} of 3"));
     }
 }
 
@@ -456,8 +446,7 @@ fn under_mpich() {
 fn the_programs_signals_are_not_taken_by_threads_of_the_network() {
     let words = [compile_c(&program("signals.c")).into()];
     let output = runs(&mut mpirun(&[], &[host("a", 1), host("b", 1)], &words)).succeeded();
-    let taken = output.stdout.matches("took 50 signals").count();
-    assert_eq!(taken, 2, "{}", output.describe());
+    output.assert_times(2, "took 50 signals");
     output.assert_stdout("thread nvshmemrs-net blocks");
     let threads = output
         .stdout

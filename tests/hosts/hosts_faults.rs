@@ -173,9 +173,7 @@ fn a_host_id_that_only_some_pes_have_is_named() {
 #[test]
 fn the_end_of_a_pe_after_all_have_met_in_finalize_is_no_error() {
     let output = run(&mut ring("die 0", "60"), HANG);
-    for pe in [0, 2] {
-        output.assert_stdout(&format!("ring ok PE {pe} of 3 (C)"));
-    }
+    output.assert_each([0, 2], |pe| format!("ring ok PE {pe} of 3 (C)"));
     assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
 }
 
@@ -195,8 +193,7 @@ fn an_interrupt_ends_the_job_in_init_and_in_finalize() {
         job.signal(Signal::INT);
     }
     for job in [running, other] {
-        let output = job.wait(HANG);
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        job.wait(HANG).failed();
     }
 }
 

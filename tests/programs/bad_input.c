@@ -524,11 +524,9 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     rt = join(&me);
     CHECK(nvshmemrs_n_pes(rt, &n_pes));
-    CHECK(nvshmemrs_calloc(rt, COUNT, sizeof *dest, &memory));
-    dest = memory;
+    dest = zeroed(rt, COUNT, sizeof *dest);
     CHECK(nvshmemrs_calloc(rt, 64, sizeof *source, &memory)); /* not beside each other */
-    CHECK(nvshmemrs_calloc(rt, COUNT, sizeof *source, &memory));
-    source = memory;
+    source = zeroed(rt, COUNT, sizeof *source);
     CHECK(nvshmemrs_calloc(rt, 1, 128, &memory)); /* past the source, before the words: freed again */
     CHECK(nvshmemrs_free(rt, memory));
     CHECK(nvshmemrs_align(rt, 4096, sizeof before_word, &memory));

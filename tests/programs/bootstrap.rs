@@ -158,9 +158,7 @@ fn a_real_mpirun() {
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", "3"]);
     command.arg(joiner()).arg("env");
     let output = run(&mut command, HANG).succeeded();
-    for pe in 0..3 {
-        output.assert_stdout(&format!("worked PE {pe} of 3\n"));
-    }
+    output.assert_each(0..3, |pe| format!("worked PE {pe} of 3\n"));
 }
 
 #[test]
@@ -395,7 +393,7 @@ fn a_pe_that_can_open_nothing_more_does_not_take_pe_0_for_gone() {
         "Too many open files",
     ];
     assert_refused(&output, BOOTSTRAP, &words);
-    assert!(!output.stdout.contains("ended"), "{}", output.describe());
+    output.assert_no_stdout("ended");
 }
 
 /// Also if the first PE 0 cannot be asked for its pid, because it does not listen yet, or accepts no connections at the moment.
@@ -493,11 +491,7 @@ fn a_pe_without_proc_is_told_so() {
     if let Some(output) = apart("--mount sh -c 'umount -l /proc; exec \"$@\"' sh") {
         assert!(!output.status.success(), "{}", output.describe());
         output.assert_stdout("/proc/sys/kernel/random/boot_id");
-        assert!(
-            !output.stdout.contains("NVSHMEMRS_HOST_ID"),
-            "{}",
-            output.describe()
-        );
+        output.assert_no_stdout("NVSHMEMRS_HOST_ID");
     }
 }
 

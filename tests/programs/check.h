@@ -57,4 +57,12 @@ static inline nvshmemrs_runtime_t join(int32_t *pe)
     return runtime;
 }
 
+/* Symmetric memory of zeros, on every PE. */
+static inline void *zeroed(nvshmemrs_runtime_t runtime, size_t count, size_t size)
+{
+    void *memory;
+    CHECK(nvshmemrs_calloc(runtime, count, size, &memory));
+    return memory;
+}
+
 #endif

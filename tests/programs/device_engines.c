@@ -1,9 +1,6 @@
 /* Collectives by the copy engines of the GPUs, beside other work: every byte of the results, and those around them.
  *
  * Argument: the name of a part, a function below. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "device_gate.h"
 
 enum { MOST = (1 << 20) + 1, GUARD = 64, TEAMS = 3, FCOLLECT = 0, ALLTOALL, BROADCAST, KINDS };

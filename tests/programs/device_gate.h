@@ -1,4 +1,4 @@
-/* Holding streams up, and threads that end in time. For programs of several threads that define _GNU_SOURCE first. */
+/* Holding streams up, and threads that end in time. For programs of several threads, compiled with _GNU_SOURCE. */
 
 #ifndef DEVICE_GATE_H
 #define DEVICE_GATE_H

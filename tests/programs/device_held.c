@@ -2,9 +2,6 @@
  * end within the deadline, and nothing goes wrong when the streams go on. For a GPU with 8 queues (CUDA_DEVICE_MAX_CONNECTIONS).
  *
  * Argument: the name of a part, a function below. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "device_gate.h"
 
 #include <signal.h>

@@ -1,9 +1,6 @@
 /* A heap on GPUs of several hosts: memory of all kinds on the caller's side, streams of the program's, registered buffers, a PE that dies.
  *
  * Argument: the name of a part, a function below. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "device_memory.h"
 #include "device_pe.h"
 

@@ -2,9 +2,6 @@
  * memory and a team's number are reused only when nothing can use them any more.
  *
  * Argument: the name of a part, a function below. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "device_gate.h"
 
 enum { COUNT = 700, FIRST = 6, NUMBERS = 320 };

@@ -1,9 +1,6 @@
 /* Collectives on streams of a GPU whose buffers are private memory of the PEs' GPUs: every element of the results, and those around them.
  *
  * Argument: the name of a part, a function below. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "device_memory.h"
 #include "device_pe.h"
 

@@ -1,9 +1,6 @@
 /* Streams of a GPU, and the work still on them when an object ends. The program makes its streams, graphs and pinned memory by the driver.
  *
  * Argument: the name of a part, a function below. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "device_gate.h"
 
 /* Puts, a signal, a wait, a reduction and a barrier in a graph, which runs with other data each time. */

@@ -373,7 +373,6 @@ int main(int argc, char **argv)
 {
     const struct rlimit no_core = {0, 0};
     nvshmemrs_init_attr_t attr;
-    void *memory;
     int within, victims;
     if (argc != 6)
         return 92;
@@ -390,14 +389,10 @@ int main(int argc, char **argv)
     CHECK(nvshmemrs_init(&attr, &runtime));
     CHECK(nvshmemrs_my_pe(runtime, &me));
     CHECK(nvshmemrs_n_pes(runtime, &n_pes));
-    CHECK(nvshmemrs_calloc(runtime, MANY, sizeof *source, &memory));
-    source = memory;
-    CHECK(nvshmemrs_calloc(runtime, MANY, sizeof *dest, &memory));
-    dest = memory;
-    CHECK(nvshmemrs_calloc(runtime, 512, sizeof *extra, &memory));
-    extra = memory;
-    CHECK(nvshmemrs_calloc(runtime, 1, sizeof *flag, &memory));
-    flag = memory;
+    source = zeroed(runtime, MANY, sizeof *source);
+    dest = zeroed(runtime, MANY, sizeof *dest);
+    extra = zeroed(runtime, 512, sizeof *extra);
+    flag = zeroed(runtime, 1, sizeof *flag);
     CHECK(nvshmemrs_stream_new(runtime, &stream));
     CHECK(nvshmemrs_event_new(runtime, &event));
     if (strcmp(argv[1], "team_destroy") == 0)

@@ -17,15 +17,13 @@ static void use(nvshmemrs_runtime_t runtime, int32_t rank, int32_t size)
 {
     int32_t me, n_pes;
     int64_t sum, *words;
-    void *memory;
     CHECK(nvshmemrs_my_pe(runtime, &me));
     CHECK(nvshmemrs_n_pes(runtime, &n_pes));
     if (me != rank || n_pes != size) {
         fprintf(stderr, "PE %d of %d, but rank %d of %d\n", (int)me, (int)n_pes, (int)rank, (int)size);
         exit(1);
     }
-    CHECK(nvshmemrs_calloc(runtime, 3, sizeof *words, &memory));
-    words = memory;
+    words = zeroed(runtime, 3, sizeof *words);
     sum = 1000 + me;
     CHECK(nvshmemrs_put(runtime, &words[1], &sum, sizeof sum, (me + 1) % n_pes));
     CHECK(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
@@ -33,7 +31,7 @@ static void use(nvshmemrs_runtime_t runtime, int32_t rank, int32_t size)
         fprintf(stderr, "PE %d has %ld %ld %ld\n", (int)me, (long)words[0], (long)words[1], (long)words[2]);
         exit(1);
     }
-    CHECK(nvshmemrs_free(runtime, memory));
+    CHECK(nvshmemrs_free(runtime, words));
 }
 
 static void say(const char *what, int32_t pe, int32_t status)

@@ -582,7 +582,5 @@ fn a_pe_looks_into_its_own_job_and_keeps_its_place() {
         .envs(variables(&python))
         .stdin(Stdio::null());
     let output = run(&mut command, HANG).succeeded();
-    for pe in 0..2 {
-        output.assert_stdout(&format!("PE {pe} has looked\n"));
-    }
+    output.assert_each(0..2, |pe| format!("PE {pe} has looked\n"));
 }

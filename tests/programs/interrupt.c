@@ -59,16 +59,13 @@ static int32_t operate(const char *operation)
 
 int main(int argc, char **argv)
 {
-    void *memory;
     int32_t status;
     if (argc != 3)
         return 92;
     runtime = join(&me);
     CHECK(nvshmemrs_n_pes(runtime, &n_pes));
-    CHECK(nvshmemrs_calloc(runtime, 1, sizeof *flag, &memory));
-    flag = memory;
-    CHECK(nvshmemrs_calloc(runtime, 1 << 16, sizeof *data, &memory));
-    data = memory;
+    flag = zeroed(runtime, 1, sizeof *flag);
+    data = zeroed(runtime, 1 << 16, sizeof *data);
     if (strcmp(argv[2], "handler") == 0)
         signal(SIGINT, on_interrupt);
     CHECK(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));

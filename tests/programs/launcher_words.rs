@@ -187,11 +187,7 @@ fn a_job_that_owes_no_finalize_is_silent() {
     let fails = joins("no-finalize-fails", "return 3;");
     let output = run(launcher(2, &[]).arg(fails), HANG);
     output.assert_code(3);
-    assert!(
-        !output.stderr.contains("did not call finalize"),
-        "{}",
-        output.describe()
-    );
+    output.assert_no_stderr("did not call finalize");
 }
 
 #[test]

@@ -14,7 +14,6 @@ int main(int argc, char **argv)
     const size_t bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 8;
     int32_t me, status = NVSHMEMRS_SUCCESS;
     nvshmemrs_runtime_t runtime = join(&me);
-    void *memory;
     char *theirs, *mine = calloc(1, bytes);
 
     if (mine == NULL)
@@ -29,8 +28,7 @@ int main(int argc, char **argv)
         CHECK(nvshmemrs_finalize(runtime));
         return 0;
     }
-    CHECK(nvshmemrs_calloc(runtime, 1, BESIDE + bytes + BESIDE, &memory));
-    theirs = memory;
+    theirs = zeroed(runtime, 1, BESIDE + bytes + BESIDE);
     memset(mine, 1, bytes);
     while (me == 0 && status == NVSHMEMRS_SUCCESS) {
         status = nvshmemrs_put(runtime, theirs + BESIDE, mine, bytes, 1);

@@ -16,34 +16,13 @@ const NVSHMEM: Standard = Standard {
     variables: &[("NVSHMEMRS_MEMORY", "host")],
 };
 
-#[test]
-fn remote_memory_access() {
-    NVSHMEM.conforms("rma");
-}
-
-#[test]
-fn atomics() {
-    NVSHMEM.conforms("atomics");
-}
-
-#[test]
-fn waits_on_streams() {
-    NVSHMEM.conforms("waits");
-}
-
-#[test]
-fn collectives() {
-    NVSHMEM.conforms("collectives");
-}
-
-#[test]
-fn setup_memory_and_teams() {
-    NVSHMEM.conforms("teams");
-}
-
-#[test]
-fn threads() {
-    NVSHMEM.conforms("threads");
+nvshmemrs_tests::cases! {
+    fn remote_memory_access => NVSHMEM.conforms("rma");
+    fn atomics => NVSHMEM.conforms("atomics");
+    fn waits_on_streams => NVSHMEM.conforms("waits");
+    fn collectives => NVSHMEM.conforms("collectives");
+    fn setup_memory_and_teams => NVSHMEM.conforms("teams");
+    fn threads => NVSHMEM.conforms("threads");
 }
 
 #[test]

@@ -113,20 +113,8 @@ fn files_of_a_program_that_closes_all_descriptors_are_not_touched() {
         let mut command = launcher(n_pes, &[]);
         command.arg(&program).arg("closes").arg(folder.path());
         let output = run(&mut command, HANG).succeeded();
-        let n = n_pes as usize;
-        let stdout = &output.stdout;
-        assert_eq!(
-            stdout.matches("4 bytes, 20 open").count(),
-            n,
-            "{}",
-            output.describe()
-        );
-        assert_eq!(
-            stdout.matches("malloc: 0").count(),
-            0,
-            "{}",
-            output.describe()
-        );
+        output.assert_times(n_pes as usize, "4 bytes, 20 open");
+        output.assert_no_stdout("malloc: 0");
         output.assert_stdout("this program has closed descriptor");
         output.assert_stdout("the job's memory, and it leads to another file now");
     }

@@ -29,34 +29,17 @@ fn conforms(name: &str) {
     same(&run(launcher(2, &[]).arg(outside), HANG), 2);
 }
 
-#[test]
-fn remote_memory_access() {
-    conforms("rma");
-}
-
-#[test]
-fn atomics() {
-    conforms("atomics");
-}
-
-#[test]
-fn waits() {
-    conforms("waits");
-}
-
-#[test]
-fn collectives() {
-    conforms("collectives");
-}
-
-#[test]
-fn global_and_static_variables() {
-    conforms("statics");
-}
-
-#[test]
-fn active_sets() {
-    conforms("sets");
+nvshmemrs_tests::cases! {
+    fn remote_memory_access => conforms("rma");
+    fn atomics => conforms("atomics");
+    fn waits => conforms("waits");
+    fn collectives => conforms("collectives");
+    fn global_and_static_variables => conforms("statics");
+    fn active_sets => conforms("sets");
+    fn teams_and_contexts => conforms("teams");
+    fn what_1_6_adds => conforms("new");
+    fn locks => conforms("locks");
+    fn c11_chooses_by_type => conforms("generic");
 }
 
 #[test]
@@ -77,29 +60,9 @@ fn the_wait_board_has_the_names_that_the_program_calls() {
 }
 
 #[test]
-fn teams_and_contexts() {
-    conforms("teams");
-}
-
-#[test]
-fn what_1_6_adds() {
-    conforms("new");
-}
-
-#[test]
-fn locks() {
-    conforms("locks");
-}
-
-#[test]
 fn threads() {
     conforms("threads");
     conforms("thread_locks");
-}
-
-#[test]
-fn c11_chooses_by_type() {
-    conforms("generic");
 }
 
 #[test]
@@ -345,8 +308,7 @@ fn a_header_of_another_version_is_named_beside_the_libraries() {
                 &library,
             ],
         );
-        let output = run(launcher(1, &[]).arg(&program), HANG);
-        assert_ne!(output.code(), 0, "{}", output.describe());
+        let output = run(launcher(1, &[]).arg(&program), HANG).failed();
         output.assert_stderr(&format!("{standard}_init at "));
         output.assert_stderr(&format!(
             "versions.c:17 (main): the program was compiled with a {standard}.h of ABI version 77, and runs with a {name} of ABI version "
@@ -428,7 +390,7 @@ fn finalize_tells_that_the_checker_has_found_something() {
         .assert_stderr("writes 8 bytes: shmem_long_p at ")
         .assert_stderr("shmem_finalize at ");
     for wrong in ["is not live", "nvshmemrs_global_exit"] {
-        assert!(!output.stderr.contains(wrong), "{}", output.describe());
+        output.assert_no_stderr(wrong);
     }
 }
 

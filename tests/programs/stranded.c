@@ -270,9 +270,7 @@ int main(int argc, char **argv) {
     CHECK(nvshmemrs_init(&attr, &rt));
     CHECK(nvshmemrs_my_pe(rt, &me));
     CHECK(nvshmemrs_n_pes(rt, &n));
-    void *memory;
-    CHECK(nvshmemrs_calloc(rt, 3 * COUNT, sizeof *words, &memory));
-    words = memory;
+    words = zeroed(rt, 3 * COUNT, sizeof *words);
     int64_t mine[COUNT];
     for (int i = 0; i < COUNT; i++) mine[i] = me * 1000 + i;
     CHECK(nvshmemrs_put(rt, words, mine, sizeof mine, me));

@@ -147,9 +147,7 @@ static void steady(void)
 {
     double start = now_s();
     double *ends;
-    void *memory;
-    CHECK(nvshmemrs_calloc(runtime, 1, sizeof *ends, &memory));
-    ends = memory;
+    ends = zeroed(runtime, 1, sizeof *ends);
     do {
         *ends = file ? access(file, F_OK) != 0 : now_s() - start > 2.0;
         CHECK(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, ends, ends, 1, NVSHMEMRS_DTYPE_DOUBLE,
@@ -200,14 +198,11 @@ int main(int argc, char **argv)
         {"steady", steady},
         {"stopped", stopped},
     };
-    void *memory;
     file = argc == 3 ? argv[2] : NULL;
     runtime = join(&me);
     CHECK(nvshmemrs_n_pes(runtime, &n_pes));
-    CHECK(nvshmemrs_calloc(runtime, 1, sizeof *flag, &memory));
-    flag = memory;
-    CHECK(nvshmemrs_calloc(runtime, 1, sizeof *count, &memory));
-    count = memory;
+    flag = zeroed(runtime, 1, sizeof *flag);
+    count = zeroed(runtime, 1, sizeof *count);
     CHECK(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (argc >= 2 && strcmp(argv[1], scenarios[i].name) == 0) {

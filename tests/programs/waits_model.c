@@ -127,10 +127,7 @@ static void compare(const char *what, const size_t *holding, size_t n, size_t wa
 static void back_and_forth(void)
 {
     enum { ROUNDS = 2000 };
-    void *memory;
-    int64_t *ivars;
-    CHECK(nvshmemrs_calloc(rt, 64, sizeof *ivars, &memory));
-    ivars = memory;
+    int64_t *ivars = zeroed(rt, 64, sizeof *ivars);
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     for (int64_t round = 1; round <= ROUNDS && me < 2 && n_pes >= 2; round++) {
         size_t index;
@@ -143,7 +140,7 @@ static void back_and_forth(void)
         if (me == 1)
             CHECK(nvshmemrs_p64(rt, &ivars[63], (uint64_t)-round, 0));
     }
-    CHECK(nvshmemrs_free(rt, memory));
+    CHECK(nvshmemrs_free(rt, ivars));
 }
 
 static int32_t pause_stream(void *gate)
@@ -168,11 +165,9 @@ static void queued(void)
     enum { VALUE, ALL, VECTOR, FORMS_QUEUED };
     const int32_t ge = NVSHMEMRS_CMP_GE, type = NVSHMEMRS_DTYPE_INT64;
     nvshmemrs_stream_t stream;
-    void *memory;
     int64_t *ivars;
     CHECK(nvshmemrs_stream_new(rt, &stream));
-    CHECK(nvshmemrs_calloc(rt, COUNT, sizeof *ivars, &memory));
-    ivars = memory;
+    ivars = zeroed(rt, COUNT, sizeof *ivars);
     for (int form = VALUE; form < FORMS_QUEUED; form++) {
         for (int overwrite_with = 0; overwrite_with <= 9; overwrite_with += 9) {
             int64_t value = 5, values[COUNT] = {5, 6, 7, 8}, zeros[COUNT] = {0};
@@ -219,7 +214,7 @@ static void queued(void)
             nvshmemrs_wait_until_all_vector(stream, ivars, SIZE_MAX, NULL, ge, &one, type));
     CHECK(nvshmemrs_stream_synchronize(stream));
     CHECK(nvshmemrs_stream_free(stream));
-    CHECK(nvshmemrs_free(rt, memory));
+    CHECK(nvshmemrs_free(rt, ivars));
 }
 
 int main(void)

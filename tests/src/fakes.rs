@@ -55,9 +55,7 @@ pub fn part_passes(
     let mut command = launcher(n, options);
     command.env("FAKE_CUDA_LAUNCHES", "1");
     let output = run_part(command, program, part, settings).succeeded();
-    let words = format!("{label} ok: {part}\n");
-    let times = output.stdout.matches(&words).count();
-    assert_eq!(times, n as usize, "{}", output.describe());
+    output.assert_times(n as usize, &format!("{label} ok: {part}\n"));
     output
 }
 

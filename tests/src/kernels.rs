@@ -27,9 +27,7 @@ pub fn on_the_host(name: &str, file: &str, options: &[&str]) -> PathBuf {
 pub fn passes(name: &str, file: &Path, counts: &[u32]) {
     for &n in counts {
         let output = run(launcher(n, &[]).arg(file), SLOW).succeeded();
-        for pe in 0..n {
-            output.assert_stdout(&format!("{name} ok PE {pe} of {n}\n"));
-        }
+        output.assert_each(0..n, |pe| format!("{name} ok PE {pe} of {n}\n"));
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Everything here panics when something is missing or fails, naming it: a test that cannot run has failed.
 
+mod cases;
 pub mod compile;
 pub mod fakes;
 pub mod findings;

@@ -62,6 +62,13 @@ impl Output {
         self
     }
 
+    /// The output of a process that failed, in whatever way; panics with everything it wrote if it succeeded.
+    #[track_caller]
+    pub fn failed(self) -> Self {
+        assert_ne!(self.code(), 0, "{}", self.describe());
+        self
+    }
+
     /// Panics unless standard output contains the text.
     #[track_caller]
     pub fn assert_stdout(&self, text: &str) -> &Self {
@@ -82,6 +89,38 @@ impl Output {
             self.describe()
         );
         self
+    }
+
+    /// Panics if standard output contains the text.
+    #[track_caller]
+    pub fn assert_no_stdout(&self, text: &str) -> &Self {
+        let found = self.stdout.contains(text);
+        assert!(!found, "{text:?} in the output\n{}", self.describe());
+        self
+    }
+
+    /// Panics if standard error contains the text.
+    #[track_caller]
+    pub fn assert_no_stderr(&self, text: &str) -> &Self {
+        let found = self.stderr.contains(text);
+        assert!(!found, "{text:?} in standard error\n{}", self.describe());
+        self
+    }
+
+    /// Panics unless standard output contains the text so many times.
+    #[track_caller]
+    pub fn assert_times(&self, times: usize, text: &str) -> &Self {
+        let found = self.stdout.matches(text).count();
+        assert_eq!(found, times, "{text:?} in the output\n{}", self.describe());
+        self
+    }
+
+    /// Panics unless standard output contains the text of each of these PEs.
+    #[track_caller]
+    pub fn assert_each<T>(&self, pes: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) {
+        for pe in pes {
+            self.assert_stdout(&text(pe));
+        }
     }
 
     /// The lines of standard output, sorted.

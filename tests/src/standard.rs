@@ -152,7 +152,7 @@ impl Standard {
             let mut lines = output.stdout.lines();
             let has_words = |line: &str| line.contains(" goes on: ") && line.contains(words);
             assert!(lines.any(has_words), "{words}: {}", output.describe());
-            assert!(!output.stderr.contains(&function), "{}", output.describe());
+            output.assert_no_stderr(&function);
         }
     }
 
@@ -161,8 +161,6 @@ impl Standard {
     pub fn global_exit_ends_all(&self) {
         let output = self.misuse("global_exit", 3);
         output.assert_code(7);
-        for pe in 0..3 {
-            output.assert_stdout(&format!("PE {pe} has something to say"));
-        }
+        output.assert_each(0..3, |pe| format!("PE {pe} has something to say"));
     }
 }

@@ -41,7 +41,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
     #[rustfmt::skip]
-    let emitted: [(&str, anyhow::Result<String>); 21] = [
+    let emitted: [(&str, anyhow::Result<String>); 22] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -49,6 +49,7 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         ("bindings/python/src/nvshmemrs/core/amo.py", emit::python::atomics()),
         ("bindings/python/extension/operations.h", emit::python::extension(&api)),
         ("bindings/cpp/include/nvshmemrs/ffi.hpp", emit::cpp::emit(&api)),
+        ("bindings/cpp/include/nvshmemrs/atomic_ref.hpp", emit::cpp::atomics()),
         ("bindings/cpp/include/nvshmemrs/typed.hpp", emit::typed::emit(&api)),
         ("bindings/julia/src/ffi.jl", emit::julia::emit(&api)),
         ("tests/programs/device/lists.hpp", emit::device_lists::emit()),

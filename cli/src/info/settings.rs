@@ -1,6 +1,6 @@
 //! The settings in force, NVSHMEM's settings and their effect here, and unknown names.
 
-use nvshmemrs::config::nvshmem::{Effect, NVSHMEM, PREFIX, documented};
+use nvshmemrs::config::nvshmem::{Documented, Effect, NVSHMEM, PREFIX, documented};
 use nvshmemrs::config::unknown::{Unknown, unknown};
 use nvshmemrs::config::{SETTINGS, lookup, presentable};
 use serde::Serialize;
@@ -87,8 +87,8 @@ fn theirs() -> Vec<NvshmemSetting> {
     let mut set: Vec<String> = names.filter(|name| documented(name).is_some()).collect();
     set.sort();
     let rows = NVSHMEM.iter();
-    let names = rows.flat_map(|row| row.names.iter().map(move |name| (row, name)));
-    let one = |(row, name): (&nvshmemrs::config::nvshmem::Documented, &&'static str)| {
+    let names = rows.flat_map(|row| row.names().map(move |name| (row, name)));
+    let one = |(row, name): (&Documented, &str)| {
         let name = format!("{PREFIX}{name}");
         let is = |set: &&String| match name.strip_suffix('*') {
             Some(start) => set.starts_with(start),

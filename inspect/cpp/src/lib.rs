@@ -288,70 +288,39 @@ impl From<inspect::State> for bridge::State {
     }
 }
 
-impl From<inspect::Snapshot> for bridge::Snapshot {
-    fn from(from: inspect::Snapshot) -> Self {
-        let circles = from.circles.into_iter();
-        Self {
-            stage: from.stage.into(),
-            n_pes: from.n_pes,
-            summary: from.summary,
-            culprits: from.culprits,
-            circles: circles.map(|pes| bridge::Circle { pes }).collect(),
-            pes: all(from.pes),
-            waits: all(from.waits),
-            teams: all(from.teams),
-            took: from.took,
+/// Converts a struct to its counterpart: the fields that are the same, and those that are made of the fields of `from`.
+macro_rules! counterpart {
+    ($name:ident($from:ident): $($same:ident),* $(; $($field:ident: $value:expr),*)?) => {
+        impl From<inspect::$name> for bridge::$name {
+            fn from($from: inspect::$name) -> Self {
+                Self { $($same: $from.$same,)* $($($field: $value,)*)? }
+            }
         }
-    }
+    };
 }
 
-impl From<inspect::Pe> for bridge::Pe {
-    fn from(from: inspect::Pe) -> Self {
-        Self {
-            pe: from.pe,
-            pid: from.pid,
-            state: from.state.into(),
-            progress: from.progress,
-            doing: from.doing,
-            waits_for: from.waits_for,
-            has_details: from.details.is_some(),
-            details: from.details.into_iter().map(Into::into).collect(),
-            silence: from.silence,
-        }
-    }
-}
-
-impl From<inspect::Wait> for bridge::Wait {
-    fn from(from: inspect::Wait) -> Self {
-        Self {
-            pe: from.pe,
-            thread: from.thread,
-            operation: from.operation,
-            team: from.team.unwrap_or_default(),
-            epoch: from.epoch,
-            target: from.target,
-            expected: from.expected,
-            actual: from.actual,
-            seconds: from.seconds,
-            waits_for: from.waits_for,
-            gives_up_in: from.gives_up_in.unwrap_or(f64::INFINITY),
-            limit: from.limit.unwrap_or_default(),
-            id: from.id,
-        }
-    }
-}
-
-impl From<inspect::Team> for bridge::Team {
-    fn from(from: inspect::Team) -> Self {
-        Self {
-            number: from.number,
-            name: from.name,
-            members: from.members,
-            collectives: from.collectives,
-            place: from.place.unwrap_or_default(),
-        }
-    }
-}
+counterpart!(Snapshot(from): n_pes, summary, culprits, took;
+    stage: from.stage.into(),
+    circles: from.circles.into_iter().map(|pes| bridge::Circle { pes }).collect(),
+    pes: all(from.pes),
+    waits: all(from.waits),
+    teams: all(from.teams));
+counterpart!(Pe(from): pe, pid, progress, doing, waits_for, silence;
+    state: from.state.into(),
+    has_details: from.details.is_some(),
+    details: from.details.into_iter().map(Into::into).collect());
+counterpart!(Wait(from): pe, thread, operation, epoch, target, expected, actual, seconds, waits_for, id;
+    team: from.team.unwrap_or_default(),
+    gives_up_in: from.gives_up_in.unwrap_or(f64::INFINITY),
+    limit: from.limit.unwrap_or_default());
+counterpart!(Team(from): number, name, members, collectives; place: from.place.unwrap_or_default());
+counterpart!(Setting(from): name, value, source);
+counterpart!(Heap(from): memory, bytes, used_bytes, free_bytes, largest_free_bytes, allocations, released);
+counterpart!(Allocation(from): offset, bytes, released, registered; place: from.place.unwrap_or_default());
+counterpart!(Stream(from): submitted, done;
+    error: from.error.unwrap_or_default(),
+    place: from.place.unwrap_or_default());
+counterpart!(Traffic(from): pe, puts, put_bytes, gets, get_bytes, atomics, signals);
 
 impl From<inspect::Details> for bridge::Details {
     fn from(from: inspect::Details) -> Self {
@@ -375,72 +344,6 @@ impl From<inspect::Details> for bridge::Details {
             counted: from.traffic.is_some(),
             traffic: all(from.traffic.unwrap_or_default()),
             tracked: from.tracked,
-        }
-    }
-}
-
-impl From<inspect::Setting> for bridge::Setting {
-    fn from(from: inspect::Setting) -> Self {
-        let inspect::Setting {
-            name,
-            value,
-            source,
-        } = from;
-        Self {
-            name,
-            value,
-            source,
-        }
-    }
-}
-
-impl From<inspect::Heap> for bridge::Heap {
-    fn from(from: inspect::Heap) -> Self {
-        Self {
-            memory: from.memory,
-            bytes: from.bytes,
-            used_bytes: from.used_bytes,
-            free_bytes: from.free_bytes,
-            largest_free_bytes: from.largest_free_bytes,
-            allocations: from.allocations,
-            released: from.released,
-        }
-    }
-}
-
-impl From<inspect::Allocation> for bridge::Allocation {
-    fn from(from: inspect::Allocation) -> Self {
-        Self {
-            offset: from.offset,
-            bytes: from.bytes,
-            place: from.place.unwrap_or_default(),
-            released: from.released,
-            registered: from.registered,
-        }
-    }
-}
-
-impl From<inspect::Stream> for bridge::Stream {
-    fn from(from: inspect::Stream) -> Self {
-        Self {
-            submitted: from.submitted,
-            done: from.done,
-            error: from.error.unwrap_or_default(),
-            place: from.place.unwrap_or_default(),
-        }
-    }
-}
-
-impl From<inspect::Traffic> for bridge::Traffic {
-    fn from(from: inspect::Traffic) -> Self {
-        Self {
-            pe: from.pe,
-            puts: from.puts,
-            put_bytes: from.put_bytes,
-            gets: from.gets,
-            get_bytes: from.get_bytes,
-            atomics: from.atomics,
-            signals: from.signals,
         }
     }
 }

@@ -29,9 +29,7 @@ static void ring_allreduce(void)
         }
         barrier();
     }
-    give_back(data);
-    give_back(inbox);
-    give_back(arrived);
+    GIVE_BACK(data, inbox, arrived);
 }
 
 /* Each PE fetches its part of everybody's and adds them. */
@@ -53,8 +51,7 @@ static void reduce_scatter_by_get(void)
         EXPECT(sums[1] == n * (n + 1) / 2 * (me * WORDS + 1) + n * round);
         barrier();
     }
-    give_back(parts);
-    give_back(sums);
+    GIVE_BACK(parts, sums);
 }
 
 /* C = A * B, the rows of B by get_nbi one step ahead. */
@@ -86,8 +83,7 @@ static void matrix_multiply(void)
         column += i * B;
     }
     EXPECT(c[0] == column && c[B * (B - 1) + 1] == B * (column + n * B));
-    give_back(b);
-    give_back(panel);
+    GIVE_BACK(b, panel);
 }
 
 /* Red cells, barrier, black cells, barrier: neighbours' cells are fetched one by one. */
@@ -121,7 +117,7 @@ static void red_black(void)
     for (int i = 0; i < CELLS; i++) {
         EXPECT(n > 4 || fabs(cells[i] - (first + i + 1.0) / (total + 1)) < 1e-2);
     }
-    give_back(cells);
+    GIVE_BACK(cells);
 }
 
 /* Bodies go round the ring; the next block is on its way while the forces of this one are added. */
@@ -158,9 +154,7 @@ static void nbody_ring(void)
     }
     EXPECT(force == expected);
     barrier();
-    give_back(bodies);
-    give_back(arrived);
-    give_back(read);
+    GIVE_BACK(bodies, arrived, read);
 }
 
 /* Integer sort: counts by alltoall, keys by put_nbi to places that the counts give. */
@@ -199,11 +193,7 @@ static void bucket_sort(void)
         }
         barrier();
     }
-    give_back(counts);
-    give_back(from);
-    give_back(starts);
-    give_back(at);
-    give_back(keys);
+    GIVE_BACK(counts, from, starts, at, keys);
 }
 
 /* Conjugate gradient on a row of cells: halos by p, sums by reduce. */
@@ -253,9 +243,7 @@ static void conjugate_gradient(void)
         double place = me * WORDS + i + 1;
         EXPECT(fabs(x[i] - place * (size + 1 - place) / 2) < 1e-6 * size * size);
     }
-    give_back(p);
-    give_back(send);
-    give_back(sum);
+    GIVE_BACK(p, send, sum);
 }
 
 /* Breadth first over a ring with chords: frontiers are pushed by atomic or, levels end with a reduce. */
@@ -286,9 +274,7 @@ static void breadth_first(void)
         found += visited >> i & 1;
     }
     EXPECT(found == EACH && levels > 3);
-    give_back(next);
-    give_back(more);
-    give_back(any);
+    GIVE_BACK(next, more, any);
 }
 
 /* The same frontier as lists: each PE sends the count as the value of a signal. */
@@ -314,8 +300,7 @@ static void frontier_by_signals(void)
         EXPECT(sum == expected);
     }
     barrier();
-    give_back(lists);
-    give_back(counts);
+    GIVE_BACK(lists, counts);
 }
 
 /* Rows and columns of a grid of PEs are teams: panels are broadcast along both. */
@@ -348,10 +333,7 @@ static void summa(void)
     EXPECT(sum == expected);
     CALL(nvshmemrs_team_destroy(rt, rows));
     CALL(nvshmemrs_team_destroy(rt, columns));
-    give_back(a);
-    give_back(b);
-    give_back(panel_a);
-    give_back(panel_b);
+    GIVE_BACK(a, b, panel_a, panel_b);
 }
 
 /* A stencil within each half of the PEs; the halves differ in how many steps they do. */
@@ -373,7 +355,7 @@ static void stencil_on_teams(void)
     }
     EXPECT(value == first + ((me - first - steps) % size + size) % size);
     CALL(nvshmemrs_team_destroy(rt, team));
-    give_back(halo);
+    GIVE_BACK(halo);
 }
 
 /* Teams of teams: a sum over the inner team, then over its leaders, then back by broadcast. */
@@ -404,8 +386,7 @@ static void nested_teams(void)
     if (number == 0) {
         CALL(nvshmemrs_team_destroy(rt, leaders));
     }
-    give_back(part);
-    give_back(sum);
+    GIVE_BACK(part, sum);
 }
 
 /* One collective after the other on the same blocks. */
@@ -432,8 +413,7 @@ static void collectives_in_turn(void)
         EXPECT(me != round % n || (in[0] == sum && in[n - 1] == sum));
         CALL(nvshmemrs_scatter(rt, NVSHMEMRS_TEAM_WORLD, out, in, WORDS * sizeof *out, round % n));
     }
-    give_back(in);
-    give_back(out);
+    GIVE_BACK(in, out);
 }
 
 SCENARIOS(

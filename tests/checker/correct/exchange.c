@@ -25,9 +25,7 @@ static void halo_put_signal(void)
             cells[i] = expected;
         }
     }
-    give_back(cells);
-    give_back(halo);
-    give_back(signals);
+    GIVE_BACK(cells, halo, signals);
 }
 
 /* Rows and columns of a 2-D field: the rows by put, the columns by iput, and a barrier. */
@@ -48,9 +46,7 @@ static void halo_2d_iput(void)
         }
         barrier();
     }
-    give_back(field);
-    give_back(row);
-    give_back(column);
+    GIVE_BACK(field, row, column);
 }
 
 /* A stage gives its output on when the next one has a credit for it. */
@@ -82,9 +78,7 @@ static void pipeline_credits(void)
         }
     }
     barrier();
-    give_back(slots);
-    give_back(full);
-    give_back(credits);
+    GIVE_BACK(slots, full, credits);
 }
 
 /* put_nbi, quiet, and a flag by p that is set anew each round. */
@@ -104,9 +98,7 @@ static void put_nbi_quiet_flag(void)
         wait64(answer, NVSHMEMRS_CMP_GE, round);
     }
     barrier();
-    give_back(inbox);
-    give_back(flag);
-    give_back(answer);
+    GIVE_BACK(inbox, flag, answer);
 }
 
 /* Data, fence, flag of each width. */
@@ -129,8 +121,8 @@ static void put_nbi_quiet_flag(void)
             CALL(nvshmemrs_p##bits(rt, flags + 2 + round % 2, round, left_of(me)));        \
             CALL(nvshmemrs_wait_until(rt, flags + 2 + round % 2, NVSHMEMRS_CMP_EQ, &value, dtype)); \
         }                                                                                  \
-        give_back(inbox);                                                                  \
-        give_back(flags);                                                                  \
+        GIVE_BACK(inbox);                                                                  \
+        GIVE_BACK(flags);                                                                  \
     }
 FLAG_OF(8, uint8_t, NVSHMEMRS_DTYPE_UINT8)
 FLAG_OF(16, uint16_t, NVSHMEMRS_DTYPE_UINT16)
@@ -155,8 +147,7 @@ static void forwarding_chain(void)
         signal_at_least(signal, ROUNDS);
         EXPECT(block[0] == (uint64_t)ROUNDS * n && block[WORDS - 1] == block[0]);
     }
-    give_back(block);
-    give_back(signal);
+    GIVE_BACK(block, signal);
 }
 
 /* PE 0 writes to PE 2, tells PE 1, which tells PE 2: quiet makes the first one's put known through both. */
@@ -177,8 +168,7 @@ static void transitive_signals(void)
     } else {
         EXPECT(data[1] == 7 && data[WORDS - 1] == 7 * (WORDS - 1));
     }
-    give_back(data);
-    give_back(signal);
+    GIVE_BACK(data, signal);
 }
 
 /* Everyone's part to everyone, by puts, and counted by one signal. */
@@ -199,8 +189,7 @@ static void alltoall_by_hand(void)
         }
         CALL(nvshmemrs_sync(rt, NVSHMEMRS_TEAM_WORLD));
     }
-    give_back(in);
-    give_back(arrived);
+    GIVE_BACK(in, arrived);
 }
 
 /* A matrix is transposed: columns leave by iput, then rows are fetched back by iget. */
@@ -226,8 +215,7 @@ static void transpose_strided(void)
             }
         }
     }
-    give_back(a);
-    give_back(b);
+    GIVE_BACK(a, b);
 }
 
 /* A binary tree sends a block down and counts the leaves up. */
@@ -258,9 +246,7 @@ static void broadcast_tree(void)
             CALL(nvshmemrs_atomic_inc64(rt, up, (me - 1) / 2));
         }
     }
-    give_back(block);
-    give_back(down);
-    give_back(up);
+    GIVE_BACK(block, down, up);
 }
 
 /* A producer fills a ring buffer on the consumer; head and tail are words of one writer each. */
@@ -286,9 +272,7 @@ static void ring_buffer(void)
         }
         EXPECT(sum == 3 * ITEMS * (ITEMS - 1) / 2);
     }
-    give_back(ring);
-    give_back(head);
-    give_back(tail);
+    GIVE_BACK(ring, head, tail);
 }
 
 /* One consumer, a slot and a flag for each producer; it takes the slots that are full, by any and by some with vectors. */
@@ -327,9 +311,7 @@ static void any_and_some(void)
             p64(go, round, pe);
         }
     }
-    give_back(slots);
-    give_back(flags);
-    give_back(go);
+    GIVE_BACK(slots, flags, go);
 }
 
 /* The same with wait_until_all and test_all. */
@@ -359,8 +341,7 @@ static void all_of_them(void)
         EXPECT(sum == n * (n - 1) / 2 + n * 0.5 * round);
         barrier();
     }
-    give_back(flags);
-    give_back(parts);
+    GIVE_BACK(flags, parts);
 }
 
 /* put_signal without blocking; the source is used again after quiet, the block freed after the wait. */
@@ -375,8 +356,8 @@ static void signal_nbi_then_free(void)
         CALL(nvshmemrs_put_signal_nbi(rt, inbox, out, sizeof out, signal, 1, NVSHMEMRS_SIGNAL_SET, right_of(me)));
         signal_at_least(signal, 1);
         EXPECT(inbox[0] == left_of(me) + round && inbox[WORDS - 1] == inbox[0]);
-        give_back(inbox);
-        give_back(signal);
+        GIVE_BACK(inbox);
+        GIVE_BACK(signal);
     }
 }
 
@@ -399,8 +380,7 @@ static void get_nbi_double_buffer(void)
         }
     }
     EXPECT(sum == right_of(me) * WORDS * ROUNDS + WORDS * ROUNDS * (WORDS * ROUNDS - 1) / 2);
-    give_back(a);
-    give_back(buffers);
+    GIVE_BACK(a, buffers);
 }
 
 SCENARIOS(

@@ -25,7 +25,7 @@ static void put_then_realloc(void)
             EXPECT(block[i * WORDS] == 10 * (i + 1) + left_of(me) && block[i * WORDS + WORDS - 1] == block[i * WORDS]);
         }
     }
-    give_back(block);
+    GIVE_BACK(block);
 }
 
 /* The same where the source, and the dest of a get, lie in the block. */
@@ -46,9 +46,7 @@ static void realloc_of_sources(void)
     CALL(nvshmemrs_realloc(rt, block, WORDS * sizeof *block, &moved));
     block = moved;
     EXPECT(block[WORDS - 1] == me + WORDS - 1);
-    give_back(block);
-    give_back(inbox);
-    give_back(between);
+    GIVE_BACK(block, inbox, between);
 }
 
 /* The source of a put_nbi is freed: free begins with a barrier, which completes the put. */
@@ -59,9 +57,9 @@ static void put_nbi_then_free_source(void)
         out[i] = me * i;
     }
     CALL(nvshmemrs_put_nbi(rt, inbox, out, WORDS * sizeof *out, right_of(me)));
-    give_back(out);
+    GIVE_BACK(out);
     EXPECT(inbox[WORDS - 1] == left_of(me) * (WORDS - 1));
-    give_back(inbox);
+    GIVE_BACK(inbox);
 }
 
 /* A block that is fetched from is freed: the barrier completes the get. */
@@ -73,7 +71,7 @@ static void get_nbi_then_free_source(void)
     }
     barrier();
     CALL(nvshmemrs_get_nbi(rt, copy, table, sizeof copy, right_of(me)));
-    give_back(table);
+    GIVE_BACK(table);
     EXPECT(copy[WORDS - 1] == right_of(me) + 3 * (WORDS - 1));
 }
 
@@ -95,9 +93,9 @@ static void allocation_is_a_barrier(void)
         EXPECT(inbox[0] == 100 * round + left_of(me) && inbox[WORDS - 1] == inbox[0]);
         get(back, inbox, sizeof back, right_of(me));
         EXPECT(back[0] == 100 * round + me);
-        give_back(other);
+        GIVE_BACK(other);
     }
-    give_back(inbox);
+    GIVE_BACK(inbox);
 }
 
 /* free of one block orders puts to another block. */
@@ -109,13 +107,13 @@ static void free_is_a_barrier(void)
         CALL(nvshmemrs_malloc(rt, 64, &other));
         value = round + me;
         put(inbox, &value, sizeof value, right_of(me));
-        give_back(other);
+        GIVE_BACK(other);
         EXPECT(*inbox == round + left_of(me));
         void *again;
         CALL(nvshmemrs_calloc(rt, 8, 8, &again));
-        give_back(again);
+        GIVE_BACK(again);
     }
-    give_back(inbox);
+    GIVE_BACK(inbox);
 }
 
 /* Blocks of changing sizes in a loop; a new block is zero, and any PE may write to it at once. */
@@ -128,7 +126,7 @@ static void calloc_and_free(void)
         p64(block + round, value, right_of(me));
         barrier();
         EXPECT(block[round] == (uint64_t)(round + left_of(me)));
-        give_back(block);
+        GIVE_BACK(block);
     }
 }
 
@@ -175,7 +173,7 @@ static void self_put_and_get(void)
         value = g64(own, me);
         EXPECT(value == 77);
     }
-    give_back(own);
+    GIVE_BACK(own);
 }
 
 /* A block is moved within the PE's own copy by overlapping puts, with and without blocking, in both directions. */
@@ -194,8 +192,7 @@ static void self_put_overlapping(void)
         quiet();
         EXPECT(own[39] == 39 + by);
     }
-    give_back(own);
-    give_back(ahead);
+    GIVE_BACK(own, ahead);
 }
 
 /* A put from a PE's own copy to the overlapping place of another PE. */
@@ -212,7 +209,7 @@ static void shift_between_pes(void)
     put(row + WORDS / 2, row + WORDS, WORDS / 2 * sizeof *row, me);
     quiet();
     EXPECT(row[WORDS / 2] == left_of(me));
-    give_back(row);
+    GIVE_BACK(row);
 }
 
 /* Operations without bytes touch nothing, wherever they point. */
@@ -232,8 +229,7 @@ static void nothing_at_all(void)
     value = 2;
     signal_at_least(signal, n);
     EXPECT(block[0] == me && value == 2);
-    give_back(block);
-    give_back(signal);
+    GIVE_BACK(block, signal);
 }
 
 /* The PE's own words by p and g, and by the library's atomic operations. */
@@ -252,7 +248,7 @@ static void own_words(void)
         fence();
         wait64(words + 3, NVSHMEMRS_CMP_EQ, round);
     }
-    give_back(words);
+    GIVE_BACK(words);
 }
 
 /* Buffers are filled anew in each round, between two barriers. */
@@ -272,8 +268,7 @@ static void reuse_across_barriers(void)
         }
         barrier();
     }
-    give_back(out);
-    give_back(in);
+    GIVE_BACK(out, in);
 }
 
 /* Columns of bytes and of blocks. */
@@ -293,15 +288,14 @@ static void strided_updates(void)
         EXPECT(blocks[WORDS - 1] == 100 * me + WORDS - 1 + round);
         barrier();
     }
-    give_back(grid);
+    GIVE_BACK(grid);
 }
 
 /* A put on a stream, and a barrier on the same stream. */
 static void stream_put_and_barrier(void)
 {
     int64_t *inbox = zeroed(WORDS, sizeof *inbox), out[WORDS];
-    nvshmemrs_stream_t stream;
-    CALL(nvshmemrs_stream_new(rt, &stream));
+    nvshmemrs_stream_t stream = new_stream();
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < WORDS; i++) {
             out[i] = me + round;
@@ -313,7 +307,7 @@ static void stream_put_and_barrier(void)
         barrier();
     }
     CALL(nvshmemrs_stream_free(stream));
-    give_back(inbox);
+    GIVE_BACK(inbox);
 }
 
 /* Two streams that an event orders; signals and a reduce on them. */
@@ -341,9 +335,7 @@ static void streams_and_events(void)
     CALL(nvshmemrs_event_free(event));
     CALL(nvshmemrs_stream_free(one));
     CALL(nvshmemrs_stream_free(other));
-    give_back(inbox);
-    give_back(sum);
-    give_back(signal);
+    GIVE_BACK(inbox, sum, signal);
 }
 
 /* A neighbour's copy is read and written by its address, between barriers. */
@@ -361,7 +353,7 @@ static void by_pointer(void)
         EXPECT(block[WORDS - 1] == left_of(me) + WORDS - 1 + round);
         barrier();
     }
-    give_back(block);
+    GIVE_BACK(block);
 }
 
 /* Teams come and go in a loop; destroying one orders as sync does. */
@@ -381,8 +373,7 @@ static void teams_in_a_loop(void)
         CALL(nvshmemrs_sync(rt, team));
         CALL(nvshmemrs_team_destroy(rt, team));
     }
-    give_back(count);
-    give_back(inbox);
+    GIVE_BACK(count, inbox);
 }
 
 SCENARIOS(

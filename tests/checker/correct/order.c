@@ -25,9 +25,7 @@ static void ticket_lock(void)
     if (me == n - 1) {
         EXPECT(data[0] == (uint64_t)ROUNDS * n && data[WORDS - 1] == data[0]);
     }
-    give_back(ticket);
-    give_back(serving);
-    give_back(data);
+    GIVE_BACK(ticket, serving, data);
 }
 
 /* An MCS lock: each waits for a word of its own, which its predecessor changes. */
@@ -53,10 +51,7 @@ static void mcs_lock(void)
     }
     barrier();
     EXPECT(g64(count, 0) == (uint64_t)ROUNDS * n);
-    give_back(tail);
-    give_back(next);
-    give_back(locked);
-    give_back(count);
+    GIVE_BACK(tail, next, locked, count);
 }
 
 /* A spin lock by compare_swap, given back by swap; the data lies beside it. */
@@ -75,7 +70,7 @@ static void spin_lock(void)
     }
     barrier();
     EXPECT(g64(&shared->terms, 0) == (uint64_t)ROUNDS * n && g64(&shared->sum, 0) == (uint64_t)ROUNDS * n * (n - 1) / 2);
-    give_back(shared);
+    GIVE_BACK(shared);
 }
 
 /* Work is handed out by a counter; results go where nobody else writes. */
@@ -92,8 +87,7 @@ static void task_tickets(void)
             EXPECT(results[i] == i * i + 1);
         }
     }
-    give_back(next);
-    give_back(results);
+    GIVE_BACK(next, results);
 }
 
 /* Bins are counted by atomic additions of all PEs, and read after a barrier. */
@@ -110,7 +104,7 @@ static void histogram(void)
         total += g64(bins + bin / n, bin % n);
     }
     EXPECT(total == (uint64_t)VALUES * n);
-    give_back(bins);
+    GIVE_BACK(bins);
 }
 
 /* Random updates by exclusive or, done twice, restore the initial values. */
@@ -134,7 +128,7 @@ static void gups(void)
     for (int i = 0; i < TABLE; i++) {
         EXPECT(table[i] == (uint64_t)me * TABLE + i);
     }
-    give_back(table);
+    GIVE_BACK(table);
 }
 
 /* A dissemination barrier: in step k each PE notifies the PE 2^k further on. Puts before the barrier are complete after it. */
@@ -161,8 +155,7 @@ static void dissemination_barrier(void)
             }
         }
     }
-    give_back(flags);
-    give_back(inbox);
+    GIVE_BACK(flags, inbox);
 }
 
 /* A central barrier: a counter and a sense that PE 0 flips. */
@@ -189,9 +182,7 @@ static void central_barrier(void)
             }
         }
     }
-    give_back(count);
-    give_back(sense);
-    give_back(turn);
+    GIVE_BACK(count, sense, turn);
 }
 
 /* Prefix sums along the PEs by doubling distances; a slot and a flag for each step. */
@@ -210,8 +201,7 @@ static void prefix_sum(void)
         }
     }
     EXPECT(sum == (uint64_t)(me + 1) * (me + 2) / 2);
-    give_back(slots);
-    give_back(flags);
+    GIVE_BACK(slots, flags);
 }
 
 /* Messages of different lengths: the sender reserves room by fetch_add, and a counter tells when all is there. */
@@ -239,9 +229,7 @@ static void sparse_exchange(void)
         sum += room[i];
     }
     EXPECT(sum == wanted);
-    give_back(room);
-    give_back(used);
-    give_back(words);
+    GIVE_BACK(room, used, words);
 }
 
 /* Tasks are stolen from the fullest queue; a counter of tasks that are left says when all is done. */
@@ -268,10 +256,7 @@ static void work_stealing(void)
     }
     uint64_t all = (uint64_t)TASKS * n;
     EXPECT(atomic_fetch(sum, 0) == all * (all - 1) / 2);
-    give_back(tasks);
-    give_back(taken);
-    give_back(left);
-    give_back(sum);
+    GIVE_BACK(tasks, taken, left, sum);
 }
 
 /* Data is published by put, fence and atomic_set; the reader asks for the flag by atomic_fetch until it is there. */
@@ -292,9 +277,7 @@ static void fetch_polling(void)
         while (atomic_fetch(seen, me) < round) {
         }
     }
-    give_back(data);
-    give_back(flag);
-    give_back(seen);
+    GIVE_BACK(data, flag, seen);
 }
 
 /* The reader looks at the flag and at the data from afar. */
@@ -309,8 +292,7 @@ static void polling_from_afar(void)
     }
     get(copy, data, sizeof copy, right_of(me));
     EXPECT(copy[WORDS - 1] == 5u * right_of(me) + WORDS - 1);
-    give_back(data);
-    give_back(flag);
+    GIVE_BACK(data, flag);
 }
 
 /* test in place of wait, with other work between. */
@@ -330,8 +312,7 @@ static void test_loop(void)
         CALL(nvshmemrs_test(rt, flag, NVSHMEMRS_CMP_EQ, &one, NVSHMEMRS_DTYPE_INT32, &there));
     }
     EXPECT(data[WORDS - 1] == left_of(me) - WORDS + 1 && work > 0);
-    give_back(data);
-    give_back(flag);
+    GIVE_BACK(data, flag);
 }
 
 /* Messages go round until their hops are used up; nobody is left when as many were received as sent. */
@@ -359,9 +340,7 @@ static void termination(void)
         in = atomic_fetch(received, 0);
     } while (in != atomic_fetch(sent, 0));
     EXPECT(atomic_fetch(received, 0) == (uint64_t)HOPS * n && seen == HOPS);
-    give_back(inbox);
-    give_back(sent);
-    give_back(received);
+    GIVE_BACK(inbox, sent, received);
 }
 
 /* The PEs' counter is read after sync: fetching atomic operations are complete without a barrier. */
@@ -376,7 +355,7 @@ static void sync_and_atomics(void)
         EXPECT(atomic_fetch(count, me) == (uint64_t)round * n);
         CALL(nvshmemrs_sync(rt, NVSHMEMRS_TEAM_WORLD));
     }
-    give_back(count);
+    GIVE_BACK(count);
 }
 
 /* Fetching atomic operations without blocking, used after quiet. */
@@ -396,9 +375,7 @@ static void atomics_nbi(void)
         CALL(nvshmemrs_p32(rt, fetched + round % 2, 0, me));
         quiet();
     }
-    give_back(words);
-    give_back(small);
-    give_back(fetched);
+    GIVE_BACK(words, small, fetched);
 }
 
 /* A lock by compare_swap without blocking; its answer is looked at after quiet. */
@@ -416,9 +393,7 @@ static void lock_nbi(void)
     }
     barrier();
     EXPECT(g64(count, 0) == (uint64_t)ROUNDS * n);
-    give_back(lock);
-    give_back(count);
-    give_back(old);
+    GIVE_BACK(lock, count, old);
 }
 
 /* Leaders are elected by compare_swap; the other PEs learn the leader by fetch. */
@@ -438,8 +413,7 @@ static void election(void)
     }
     barrier();
     EXPECT(speech[WORDS - 1] == who);
-    give_back(leader);
-    give_back(speech);
+    GIVE_BACK(leader, speech);
 }
 
 SCENARIOS(

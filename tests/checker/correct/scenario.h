@@ -73,11 +73,6 @@ static inline void quiet(void)
     CALL(nvshmemrs_quiet(rt));
 }
 
-static inline void give_back(void *memory)
-{
-    CALL(nvshmemrs_free(rt, memory));
-}
-
 static inline int right_of(int pe)
 {
     return (pe + 1) % n;

@@ -5,13 +5,6 @@
 
 enum { WORDS = 8, ROUNDS = 5 };
 
-static nvshmemrs_stream_t made(void)
-{
-    nvshmemrs_stream_t stream;
-    CALL(nvshmemrs_stream_new(rt, &stream));
-    return stream;
-}
-
 static void synchronize(nvshmemrs_stream_t stream)
 {
     CALL(nvshmemrs_stream_synchronize(stream));
@@ -23,7 +16,7 @@ static void fetched_and_used(void)
     int64_t *block = zeroed(WORDS, sizeof *block), *copy = zeroed(WORDS, sizeof *copy);
     block[1] = me;
     barrier();
-    nvshmemrs_stream_t stream = made();
+    nvshmemrs_stream_t stream = new_stream();
     for (int round = 0; round < ROUNDS; round++) {
         CALL(nvshmemrs_get(stream, copy, block, WORDS * sizeof *block, right_of(me)));
         synchronize(stream);
@@ -32,8 +25,7 @@ static void fetched_and_used(void)
     }
     CALL(nvshmemrs_stream_free(stream));
     barrier();
-    give_back(copy);
-    give_back(block);
+    GIVE_BACK(copy, block);
 }
 
 /* Two buffers in turn, each used again when its event says that it was sent. */
@@ -42,7 +34,7 @@ static void two_buffers_and_events(void)
     int64_t *inbox = zeroed(ROUNDS, sizeof *inbox);
     static int64_t buffers[2];
     nvshmemrs_event_t sent[2];
-    nvshmemrs_stream_t stream = made();
+    nvshmemrs_stream_t stream = new_stream();
     for (int i = 0; i < 2; i++) {
         CALL(nvshmemrs_event_new(rt, &sent[i]));
     }
@@ -62,7 +54,7 @@ static void two_buffers_and_events(void)
         CALL(nvshmemrs_event_free(sent[i]));
     }
     CALL(nvshmemrs_stream_free(stream));
-    give_back(inbox);
+    GIVE_BACK(inbox);
 }
 
 /* One stream fetches, another stream sends on; events both ways, because the copy is used again. */
@@ -70,7 +62,7 @@ static void two_streams_in_turn(void)
 {
     int64_t *block = zeroed(1, sizeof *block), *copy = zeroed(1, sizeof *copy), *inbox = zeroed(ROUNDS, sizeof *inbox);
     nvshmemrs_event_t fetched, sent;
-    nvshmemrs_stream_t fetching = made(), sending = made();
+    nvshmemrs_stream_t fetching = new_stream(), sending = new_stream();
     CALL(nvshmemrs_event_new(rt, &fetched));
     CALL(nvshmemrs_event_new(rt, &sent));
     block[0] = me;
@@ -94,9 +86,7 @@ static void two_streams_in_turn(void)
     CALL(nvshmemrs_event_free(sent));
     CALL(nvshmemrs_stream_free(fetching));
     CALL(nvshmemrs_stream_free(sending));
-    give_back(inbox);
-    give_back(copy);
-    give_back(block);
+    GIVE_BACK(inbox, copy, block);
 }
 
 /* A stream sends with a signal; its neighbour answers the caller, which may fill the source again. */
@@ -104,7 +94,7 @@ static void answered_by_the_neighbour(void)
 {
     int64_t *inbox = zeroed(1, sizeof *inbox), *outbox = zeroed(1, sizeof *outbox);
     uint64_t *full = zeroed(1, sizeof *full), *taken = zeroed(1, sizeof *taken);
-    nvshmemrs_stream_t stream = made();
+    nvshmemrs_stream_t stream = new_stream();
     for (int round = 0; round < ROUNDS; round++) {
         outbox[0] = 10 * round + me;
         CALL(nvshmemrs_put_signal(stream, inbox, outbox, sizeof *outbox, full, 1, NVSHMEMRS_SIGNAL_ADD, right_of(me)));
@@ -116,10 +106,7 @@ static void answered_by_the_neighbour(void)
     synchronize(stream);
     CALL(nvshmemrs_stream_free(stream));
     barrier();
-    give_back(taken);
-    give_back(full);
-    give_back(outbox);
-    give_back(inbox);
+    GIVE_BACK(taken, full, outbox, inbox);
 }
 
 /* The caller starts a stream by a signal to its own PE, and the stream answers by another signal. */
@@ -127,7 +114,7 @@ static void started_by_the_caller(void)
 {
     int64_t *block = zeroed(1, sizeof *block), *copy = zeroed(1, sizeof *copy);
     uint64_t *go = zeroed(1, sizeof *go), *done = zeroed(1, sizeof *done);
-    nvshmemrs_stream_t stream = made();
+    nvshmemrs_stream_t stream = new_stream();
     for (int round = 1; round <= ROUNDS; round++) {
         CALL(nvshmemrs_signal_wait(stream, go, NVSHMEMRS_CMP_GE, round, NULL));
         CALL(nvshmemrs_get(stream, copy, block, sizeof *copy, me));
@@ -140,10 +127,7 @@ static void started_by_the_caller(void)
     }
     CALL(nvshmemrs_stream_free(stream));
     barrier();
-    give_back(done);
-    give_back(go);
-    give_back(copy);
-    give_back(block);
+    GIVE_BACK(done, go, copy, block);
 }
 
 static atomic_int work_done;
@@ -164,7 +148,7 @@ static void told_by_a_function(void)
     int64_t *block = zeroed(1, sizeof *block), *copy = zeroed(1, sizeof *copy);
     block[0] = me;
     barrier();
-    nvshmemrs_stream_t stream = made();
+    nvshmemrs_stream_t stream = new_stream();
     atomic_store(&work_done, 0);
     CALL(nvshmemrs_get(stream, copy, block, sizeof *copy, right_of(me)));
     CALL(nvshmemrs_stream_call(stream, work, copy));
@@ -179,8 +163,7 @@ static void told_by_a_function(void)
     free(number);
     CALL(nvshmemrs_stream_free(stream));
     barrier();
-    give_back(copy);
-    give_back(block);
+    GIVE_BACK(copy, block);
 }
 
 /* The caller works on other parts of an array than its streams, and asks whether they are done. */
@@ -189,7 +172,7 @@ static void parts_of_one_array(void)
     int64_t *row = zeroed(2 * WORDS, sizeof *row), *other = zeroed(WORDS, sizeof *other);
     other[0] = me;
     barrier();
-    nvshmemrs_stream_t stream = made();
+    nvshmemrs_stream_t stream = new_stream();
     CALL(nvshmemrs_get(stream, row, other, WORDS * sizeof *row, right_of(me)));
     for (int i = WORDS; i < 2 * WORDS; i++) {
         row[i] = i;
@@ -201,15 +184,14 @@ static void parts_of_one_array(void)
     EXPECT(row[0] == right_of(me) && row[WORDS] == WORDS);
     CALL(nvshmemrs_stream_free(stream));
     barrier();
-    give_back(other);
-    give_back(row);
+    GIVE_BACK(other, row);
 }
 
 /* All add up on a stream, and one event tells the caller and another stream. */
 static void sums_on_a_stream(void)
 {
     int64_t *row = zeroed(1, sizeof *row), *sum = zeroed(1, sizeof *sum), *inbox = zeroed(1, sizeof *inbox);
-    nvshmemrs_stream_t adding = made(), sending = made();
+    nvshmemrs_stream_t adding = new_stream(), sending = new_stream();
     nvshmemrs_event_t added;
     CALL(nvshmemrs_event_new(rt, &added));
     for (int round = 0; round < ROUNDS; round++) {
@@ -228,9 +210,7 @@ static void sums_on_a_stream(void)
     CALL(nvshmemrs_event_free(added));
     CALL(nvshmemrs_stream_free(adding));
     CALL(nvshmemrs_stream_free(sending));
-    give_back(inbox);
-    give_back(sum);
-    give_back(row);
+    GIVE_BACK(inbox, sum, row);
 }
 
 /* Blocks are allocated and freed while others are used; a freed block is never used again, and new blocks are zero. */
@@ -243,13 +223,13 @@ static void blocks_come_and_go(void)
         barrier();
         kept[round] = large[4095] + small[2] + large[7];
         barrier();
-        give_back(small);
-        give_back(large);
+        GIVE_BACK(small);
+        GIVE_BACK(large);
     }
     for (int round = 0; round < ROUNDS; round++) {
         EXPECT(kept[round] == 2 * round);
     }
-    give_back(kept);
+    GIVE_BACK(kept);
 }
 
 /* A place is put to again and again without a fence: after an answer, with the same bytes, or elsewhere in the block. */
@@ -269,9 +249,7 @@ static void one_place_again(void)
     barrier();
     EXPECT(place[1] == 1 && place[2] == 7);
     barrier();
-    give_back(taken);
-    give_back(full);
-    give_back(place);
+    GIVE_BACK(taken, full, place);
 }
 
 /* A broadcast's source and a sum's are written again once all are known to have returned. */
@@ -294,9 +272,7 @@ static void sources_written_again(void)
     }
     EXPECT(row[0] == 1);
     barrier();
-    give_back(returned);
-    give_back(sum);
-    give_back(row);
+    GIVE_BACK(returned, sum, row);
 }
 
 SCENARIOS(

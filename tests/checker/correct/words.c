@@ -24,8 +24,7 @@ static void memory_server(void)
             CALL(nvshmemrs_signal_op(rt, signal, 1, NVSHMEMRS_SIGNAL_SET, me + 1));
         }
     }
-    give_back(block);
-    give_back(signal);
+    GIVE_BACK(block, signal);
 }
 
 /* The last halo, with its flag, goes out although nobody asks for it any more. */
@@ -44,8 +43,7 @@ static void unused_last_message(void)
             barrier();
         }
     }
-    give_back(inbox);
-    give_back(flags);
+    GIVE_BACK(inbox, flags);
 }
 
 /* Bytes of one word, each from another PE. */
@@ -65,8 +63,7 @@ static void bytes_of_a_word(void)
         }
         barrier();
     }
-    give_back(flags);
-    give_back(data);
+    GIVE_BACK(flags, data);
 }
 
 /* A lock and the value that it guards share a word: 32 bits each. */
@@ -86,7 +83,7 @@ static void lock_in_half_a_word(void)
     barrier();
     CALL(nvshmemrs_g32(rt, &shared->count, 0, &count));
     EXPECT(count == (uint32_t)(ROUNDS * n));
-    give_back(shared);
+    GIVE_BACK(shared);
 }
 
 /* The receiver sets its signal back before it answers, so that the same value can come again. */
@@ -117,9 +114,7 @@ static void signal_reset(void)
         *answer = 0;
         barrier();
     }
-    give_back(inbox);
-    give_back(signal);
-    give_back(answer);
+    GIVE_BACK(inbox, signal, answer);
 }
 
 /* A token goes round; the PE that holds the token may write to the shared place on PE 0. */
@@ -141,8 +136,7 @@ static void token_ring(void)
         wait64(token, NVSHMEMRS_CMP_EQ, ROUNDS);
         EXPECT(shared[WORDS - 1] == (uint64_t)ROUNDS * n);
     }
-    give_back(token);
-    give_back(shared);
+    GIVE_BACK(token, shared);
 }
 
 /* Readers count themselves in and out by fetch_add; a writer comes when there is none. */
@@ -171,8 +165,7 @@ static void reader_writer_lock(void)
             CALL(nvshmemrs_atomic_add64(rt, state, UINT64_MAX, 0));
         }
     }
-    give_back(state);
-    give_back(table);
+    GIVE_BACK(state, table);
 }
 
 /* Each PE sets its bit in a word on PE 0 when it arrives; the PE that completes the set is the last to arrive. */
@@ -190,9 +183,7 @@ static void arrival_bits(void)
     } else if ((old | UINT64_C(1) << me) == all) {
         EXPECT(g64(parts + right_of(me), 0) == (uint64_t)right_of(me) * right_of(me));
     }
-    give_back(bits);
-    give_back(parts);
-    give_back(half);
+    GIVE_BACK(bits, parts, half);
 }
 
 /* put, quiet, sync: the data is there although no barrier was called. */
@@ -211,7 +202,7 @@ static void quiet_and_sync(void)
         EXPECT(copy[0] == right_of(me) + round);
         CALL(nvshmemrs_sync(rt, NVSHMEMRS_TEAM_WORLD));
     }
-    give_back(inbox);
+    GIVE_BACK(inbox);
 }
 
 /* get_nbi that a barrier completes; then other PEs overwrite the source. */
@@ -231,8 +222,7 @@ static void get_nbi_and_barrier(void)
         EXPECT(block[0] == right_of(right_of(me)) + round);
         barrier();
     }
-    give_back(block);
-    give_back(copy);
+    GIVE_BACK(block, copy);
 }
 
 /* A signal in the same array as the data it tells of, polled by signal_fetch. */
@@ -247,7 +237,7 @@ static void signal_beside_data(void)
         CALL(nvshmemrs_signal_fetch(rt, message + WORDS, &seen));
     }
     EXPECT(message[WORDS - 1] == 3u * left_of(me) + WORDS - 1);
-    give_back(message);
+    GIVE_BACK(message);
 }
 
 /* Counters are set by p, then added to, then read, each after a barrier. */
@@ -270,7 +260,7 @@ static void counters_by_turns(void)
         EXPECT(counters[0] + counters[1] + counters[2] + counters[3] == 4 * round + added);
         barrier();
     }
-    give_back(counters);
+    GIVE_BACK(counters);
 }
 
 /* One word as a mailbox: full and empty are different values, and the PE that changes the word may proceed. */
@@ -287,7 +277,7 @@ static void mailbox_word(void)
         sum += old;
     }
     EXPECT(sum == ROUNDS * (ROUNDS + 1) / 2);
-    give_back(box);
+    GIVE_BACK(box);
 }
 
 /* A second thread of the PE sends, the first one receives; they meet by join. */
@@ -316,8 +306,7 @@ static void two_threads(void)
         EXPECT(thread_inbox[i] == 10 * i + left_of(me));
     }
     pthread_join(thread, NULL);
-    give_back(thread_inbox);
-    give_back(thread_flag);
+    GIVE_BACK(thread_inbox, thread_flag);
 }
 
 /* Sums of floating-point numbers, and their exchange. */
@@ -334,8 +323,7 @@ static void floating_atomics(void)
     }
     CALL(nvshmemrs_atomic_fetch_float(rt, most, n - 1, &was));
     EXPECT(was >= 1 && was <= n);
-    give_back(sum);
-    give_back(most);
+    GIVE_BACK(sum, most);
 }
 
 /* The same block of memory serves one phase after the other, as data, as flags, and as counters. */
@@ -362,7 +350,7 @@ static void memory_used_again(void)
                 wait64(block, NVSHMEMRS_CMP_EQ, n);
             }
         }
-        give_back(block);
+        GIVE_BACK(block);
     }
 }
 

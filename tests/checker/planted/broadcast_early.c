@@ -22,8 +22,5 @@ int main(void)
     CALL(nvshmemrs_get(rt, theirs, copy, sizeof theirs, (me + 1) % n)); /* B */
     EXPECT(memcmp(theirs, text, sizeof text) == 0);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, copy));
-    CALL(nvshmemrs_free(rt, parameters));
-    return leave();
+    return FREE_AND_LEAVE(copy, parameters);
 }

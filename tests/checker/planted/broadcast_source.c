@@ -23,8 +23,5 @@ int main(void)
     CALL(nvshmemrs_get(rt, &seen, copy, sizeof seen, me));
     EXPECT(seen == 0);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, copy));
-    CALL(nvshmemrs_free(rt, table));
-    return leave();
+    return FREE_AND_LEAVE(copy, table);
 }

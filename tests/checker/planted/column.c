@@ -17,15 +17,10 @@ int main(void)
     }
 
     CALL(nvshmemrs_iput(rt, &matrix[0][COLUMNS - 1], mine, COLUMNS, 1, sizeof(float), ROWS, (me + 1) % n)); /* A */
-#ifdef MENDED
-    barrier();
-#else
-    CALL(nvshmemrs_fence(rt));
-#endif
+    IF_MENDED(barrier());
+    IF_PLANTED(CALL(nvshmemrs_fence(rt)));
     float last = matrix[ROWS - 1][COLUMNS - 1]; /* B */
     EXPECT(last == (me + n - 1) % n + 0.25f * (ROWS - 1));
 
-    barrier();
-    CALL(nvshmemrs_free(rt, matrix));
-    return leave();
+    return FREE_AND_LEAVE(matrix);
 }

@@ -44,9 +44,5 @@ int main(void)
 
     CALL(nvshmemrs_context_free(second));
     CALL(nvshmemrs_context_free(first));
-    barrier();
-    CALL(nvshmemrs_free(rt, flag));
-    CALL(nvshmemrs_free(rt, other));
-    CALL(nvshmemrs_free(rt, inbox));
-    return leave();
+    return FREE_AND_LEAVE(flag, other, inbox);
 }

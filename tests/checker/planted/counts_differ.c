@@ -28,8 +28,5 @@ int main(void)
         fprintf(stderr, "%s\n", nvshmemrs_last_error());
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, sum));
-    CALL(nvshmemrs_free(rt, part));
-    return leave();
+    return FREE_AND_LEAVE(sum, part);
 }

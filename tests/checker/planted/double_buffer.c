@@ -33,9 +33,5 @@ int main(void)
         }
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, empty));
-    CALL(nvshmemrs_free(rt, full));
-    CALL(nvshmemrs_free(rt, room));
-    return leave();
+    return FREE_AND_LEAVE(empty, full, room);
 }

@@ -21,9 +21,7 @@ int main(void)
     CALL(nvshmemrs_stream_new(rt, &sending));
     CALL(nvshmemrs_event_new(rt, &fetched));
 
-#ifndef MENDED
-    CALL(nvshmemrs_event_record(fetched, fetching));
-#endif
+    IF_PLANTED(CALL(nvshmemrs_event_record(fetched, fetching)));
     CALL(nvshmemrs_get(fetching, copy, block, WORDS * sizeof *block, (me + 1) % n)); /* A */
     IF_MENDED(CALL(nvshmemrs_event_record(fetched, fetching)));
     CALL(nvshmemrs_stream_wait_event(sending, fetched));
@@ -34,12 +32,8 @@ int main(void)
     barrier();
     CALL(nvshmemrs_get(rt, &seen, inbox, sizeof seen, me));
     EXPECT(seen == 40 + me);
-    barrier();
     CALL(nvshmemrs_event_free(fetched));
     CALL(nvshmemrs_stream_free(sending));
     CALL(nvshmemrs_stream_free(fetching));
-    CALL(nvshmemrs_free(rt, inbox));
-    CALL(nvshmemrs_free(rt, copy));
-    CALL(nvshmemrs_free(rt, block));
-    return leave();
+    return FREE_AND_LEAVE(inbox, copy, block);
 }

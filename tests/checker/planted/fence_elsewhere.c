@@ -19,11 +19,8 @@ int main(void)
 
     if (me == 0) {
         CALL(nvshmemrs_put(rt, message, text, sizeof text, n - 1)); /* A */
-#ifdef MENDED
-        CALL(nvshmemrs_quiet(rt));
-#else
-        CALL(nvshmemrs_fence(rt));
-#endif
+        IF_MENDED(CALL(nvshmemrs_quiet(rt)));
+        IF_PLANTED(CALL(nvshmemrs_fence(rt)));
         CALL(nvshmemrs_p64(rt, flag, 1, 1));
     } else if (me == 1) {
         CALL(nvshmemrs_wait_until(rt, flag, NVSHMEMRS_CMP_EQ, &one, NVSHMEMRS_DTYPE_INT64));
@@ -32,8 +29,5 @@ int main(void)
         EXPECT(text[WORDS - 1] == (WORDS - 1) * (WORDS - 1));
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, flag));
-    CALL(nvshmemrs_free(rt, message));
-    return leave();
+    return FREE_AND_LEAVE(flag, message);
 }

@@ -16,7 +16,5 @@ int main(void)
     CALL(nvshmemrs_get(rt, &found, table, sizeof found, right)); /* B */
     EXPECT(found == 3 * right);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, table));
-    return leave();
+    return FREE_AND_LEAVE(table);
 }

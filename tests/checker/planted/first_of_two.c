@@ -12,11 +12,8 @@ int main(void)
     join();
     int64_t *results = zeroed(3, sizeof *results), mine = 40 + me, seen[3];
     uint64_t *told = zeroed(1, sizeof *told);
-#ifdef MENDED
-    int helpers = 2;
-#else
-    int helpers = 1;
-#endif
+    IF_MENDED(int helpers = 2);
+    IF_PLANTED(int helpers = 1);
     if (me == 0) {
         CALL(nvshmemrs_signal_wait(rt, told, NVSHMEMRS_CMP_GE, helpers, NULL));
         CALL(nvshmemrs_get(rt, seen, results, sizeof seen, me)); /* B */
@@ -24,8 +21,5 @@ int main(void)
     } else if (me <= 2) {
         CALL(nvshmemrs_put_signal(rt, results + me, &mine, sizeof mine, told, 1, NVSHMEMRS_SIGNAL_ADD, 0)); /* A */
     }
-    barrier();
-    CALL(nvshmemrs_free(rt, told));
-    CALL(nvshmemrs_free(rt, results));
-    return leave();
+    return FREE_AND_LEAVE(told, results);
 }

@@ -37,9 +37,5 @@ int main(void)
         EXPECT(text[WORDS - 1] == 7 * (WORDS - 1));
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, flag));
-    CALL(nvshmemrs_free(rt, archive));
-    CALL(nvshmemrs_free(rt, inbox));
-    return leave();
+    return FREE_AND_LEAVE(flag, archive, inbox);
 }

@@ -12,9 +12,7 @@ int main(void)
     join();
     int64_t *old = zeroed(4, sizeof *old), *row = zeroed(4, sizeof *row);
     CALL(nvshmemrs_free(rt, old)); /* A */
-#ifndef MENDED
-    row = old;
-#endif
+    IF_PLANTED(row = old);
     row[0] = me + 1;
     EXPECT(row[0] == me + 1);
 

@@ -19,8 +19,5 @@ int main(void)
     CALL(nvshmemrs_get(rt, &given, result, sizeof given, me));
     EXPECT(given == (me + n - 1) % n + 1);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, all));
-    CALL(nvshmemrs_free(rt, result));
-    return leave();
+    return FREE_AND_LEAVE(all, result);
 }

@@ -27,8 +27,6 @@ int main(void)
     int64_t sum = work + fetched[WORDS - 1]; /* B */
     EXPECT(sum == 499500 + right + WORDS - 1);
 
-    barrier();
     free(fetched);
-    CALL(nvshmemrs_free(rt, block));
-    return leave();
+    return FREE_AND_LEAVE(block);
 }

@@ -26,8 +26,5 @@ int main(void)
     double edge = cells[0]; /* B */
     EXPECT(edge == 100.0 * left + CELLS);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, flag));
-    CALL(nvshmemrs_free(rt, cells));
-    return leave();
+    return FREE_AND_LEAVE(flag, cells);
 }

@@ -13,8 +13,10 @@
 
 #ifdef MENDED
 #define IF_MENDED(statement) statement
+#define IF_PLANTED(statement)
 #else
 #define IF_MENDED(statement)
+#define IF_PLANTED(statement) statement
 #endif
 
 static nvshmemrs_runtime_t rt;
@@ -63,6 +65,26 @@ static inline void barrier(void)
 {
     CALL(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
 }
+
+static inline nvshmemrs_stream_t new_stream(void)
+{
+    nvshmemrs_stream_t stream;
+    CALL(nvshmemrs_stream_new(rt, &stream));
+    return stream;
+}
+
+static inline void free_all(void *const *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        CALL(nvshmemrs_free(rt, blocks[i]));
+    }
+}
+
+/* Frees symmetric blocks in this order. Collective. */
+#define GIVE_BACK(...) free_all((void *[]){ __VA_ARGS__ }, sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *))
+
+/* The end of a program: meets the others, frees these blocks, and leaves the job. */
+#define FREE_AND_LEAVE(...) (barrier(), GIVE_BACK(__VA_ARGS__), leave())
 
 /* Leaves the job. With findings of the checker finalize returns an error; here the launcher is to tell, so the program ends well. */
 static int leave(void)

@@ -14,11 +14,8 @@ int main(void)
     join();
     int64_t *places = zeroed(PLACES * WORDS, sizeof *places), item[WORDS] = {0};
     uint64_t *full = zeroed(1, sizeof *full), *empty = zeroed(1, sizeof *empty);
-#ifdef MENDED
-    int ahead = PLACES;
-#else
-    int ahead = PLACES + 1;
-#endif
+    IF_MENDED(int ahead = PLACES);
+    IF_PLANTED(int ahead = PLACES + 1);
     for (int i = 0; i < ITEMS && me < 2; i++) {
         int64_t *place = places + i % PLACES * WORDS;
         if (me == 0) {
@@ -35,9 +32,5 @@ int main(void)
         }
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, empty));
-    CALL(nvshmemrs_free(rt, full));
-    CALL(nvshmemrs_free(rt, places));
-    return leave();
+    return FREE_AND_LEAVE(empty, full, places);
 }

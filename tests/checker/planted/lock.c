@@ -28,8 +28,5 @@ int main(void)
     barrier();
     CALL(nvshmemrs_get(rt, text, entry, sizeof text, n - 1));
     EXPECT(text[0] == text[WORDS - 1]);
-    barrier();
-    CALL(nvshmemrs_free(rt, entry));
-    CALL(nvshmemrs_free(rt, lock));
-    return leave();
+    return FREE_AND_LEAVE(entry, lock);
 }

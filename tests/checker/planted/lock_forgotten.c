@@ -31,8 +31,5 @@ int main(void)
     barrier();
     CALL(nvshmemrs_get(rt, &sum, total, sizeof sum, 0));
     EXPECT(sum == ROUNDS * n && owner == 0);
-    barrier();
-    CALL(nvshmemrs_free(rt, lock));
-    CALL(nvshmemrs_free(rt, total));
-    return leave();
+    return FREE_AND_LEAVE(lock, total);
 }

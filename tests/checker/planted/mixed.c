@@ -15,17 +15,12 @@ int main(void)
         CALL(nvshmemrs_atomic_inc64(rt, events, 0)); /* A */
     }
     if (me == 0) {
-#ifdef MENDED
-        CALL(nvshmemrs_atomic_swap64(rt, events, 0, 0, &counted));
-#else
-        CALL(nvshmemrs_p64(rt, events, 0, 0)); /* B */
-#endif
+        IF_MENDED(CALL(nvshmemrs_atomic_swap64(rt, events, 0, 0, &counted)));
+        IF_PLANTED(CALL(nvshmemrs_p64(rt, events, 0, 0))); /* B */
     }
     barrier();
     CALL(nvshmemrs_atomic_fetch64(rt, events, 0, &now));
     EXPECT(me != 0 || counted + now == 20 * (uint64_t)n);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, events));
-    return leave();
+    return FREE_AND_LEAVE(events);
 }

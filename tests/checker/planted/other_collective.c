@@ -33,7 +33,5 @@ int main(void)
     }
     EXPECT(done);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, votes));
-    return leave();
+    return FREE_AND_LEAVE(votes);
 }

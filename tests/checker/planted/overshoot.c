@@ -15,11 +15,8 @@ int main(void)
     uint64_t *arrived = zeroed(1, sizeof *arrived);
 
     if (me == 0) {
-#ifdef MENDED
-        int first = NVSHMEMRS_CMP_GE;
-#else
-        int first = NVSHMEMRS_CMP_EQ;
-#endif
+        IF_MENDED(int first = NVSHMEMRS_CMP_GE);
+        IF_PLANTED(int first = NVSHMEMRS_CMP_EQ);
         uint64_t seen = 0;
         int32_t status = nvshmemrs_signal_wait(rt, arrived, first, 1, &seen); /* B */
         EXPECT(status == NVSHMEMRS_SUCCESS && seen >= 1);
@@ -32,7 +29,5 @@ int main(void)
         CALL(nvshmemrs_signal_op(rt, arrived, 1, NVSHMEMRS_SIGNAL_ADD, 0)); /* A */
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, arrived));
-    return leave();
+    return FREE_AND_LEAVE(arrived);
 }

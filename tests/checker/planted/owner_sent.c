@@ -18,9 +18,5 @@ int main(void)
     barrier();
     EXPECT(*heard == 0 && *owner == (uint64_t)(me + n - 1) % n + 1);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, heard));
-    CALL(nvshmemrs_free(rt, before));
-    CALL(nvshmemrs_free(rt, owner));
-    return leave();
+    return FREE_AND_LEAVE(heard, before, owner);
 }

@@ -36,8 +36,5 @@ int main(void)
         EXPECT(last == WORDS - 1);
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, version));
-    CALL(nvshmemrs_free(rt, block));
-    return leave();
+    return FREE_AND_LEAVE(version, block);
 }

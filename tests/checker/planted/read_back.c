@@ -20,7 +20,5 @@ int main(void)
     CALL(nvshmemrs_get(rt, again, record, BYTES, right)); /* B */
     EXPECT(memcmp(text, again, BYTES) == 0);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, record));
-    return leave();
+    return FREE_AND_LEAVE(record);
 }

@@ -23,8 +23,5 @@ int main(void)
     CALL(nvshmemrs_get(rt, &seen, sum, sizeof seen, me));
     EXPECT(seen == 0);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, sum));
-    CALL(nvshmemrs_free(rt, row));
-    return leave();
+    return FREE_AND_LEAVE(sum, row);
 }

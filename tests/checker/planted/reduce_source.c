@@ -18,8 +18,5 @@ int main(void)
     int64_t result = 0;
     CALL(nvshmemrs_get(rt, &result, sum, sizeof result, me));
     EXPECT(result == n * (n + 1) / 2);
-    barrier();
-    CALL(nvshmemrs_free(rt, sum));
-    CALL(nvshmemrs_free(rt, given));
-    return leave();
+    return FREE_AND_LEAVE(sum, given);
 }

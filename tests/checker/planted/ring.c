@@ -24,7 +24,5 @@ int main(void)
     int64_t last = inbox[WORDS - 1]; /* B */
     EXPECT(last == left * 1000 + WORDS - 1);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, inbox));
-    return leave();
+    return FREE_AND_LEAVE(inbox);
 }

@@ -19,8 +19,5 @@ int main(void)
 
     CALL(nvshmemrs_get(rt, &mine, part, sizeof mine, me));
     EXPECT(mine == me);
-    barrier();
-    CALL(nvshmemrs_free(rt, part));
-    CALL(nvshmemrs_free(rt, table));
-    return leave();
+    return FREE_AND_LEAVE(part, table);
 }

@@ -27,8 +27,5 @@ int main(void)
     int64_t last = inbox[WORDS - 1]; /* B */
     EXPECT(last == WORDS - 1);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, signal));
-    CALL(nvshmemrs_free(rt, inbox));
-    return leave();
+    return FREE_AND_LEAVE(signal, inbox);
 }

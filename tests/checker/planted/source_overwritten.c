@@ -26,8 +26,5 @@ int main(void)
     CALL(nvshmemrs_get(rt, mine, inbox, BYTES, me));
     EXPECT(mine[0] == 'A' + (me + n - 1) % n);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, inbox));
-    CALL(nvshmemrs_free(rt, stock));
-    return leave();
+    return FREE_AND_LEAVE(inbox, stock);
 }

@@ -24,8 +24,6 @@ int main(void)
     barrier();
     EXPECT(inbox[0] == left && inbox[WORDS] == -left);
 
-    barrier();
     free(message);
-    CALL(nvshmemrs_free(rt, inbox));
-    return leave();
+    return FREE_AND_LEAVE(inbox);
 }

@@ -33,8 +33,5 @@ int main(void)
         EXPECT(last == 1 - WORDS);
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, (uint64_t *)flag));
-    CALL(nvshmemrs_free(rt, block));
-    return leave();
+    return FREE_AND_LEAVE((uint64_t *)flag, block);
 }

@@ -25,8 +25,5 @@ int main(void)
     CALL(nvshmemrs_g64(rt, status, me, &seen));
     EXPECT(seen == DONE);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, work));
-    CALL(nvshmemrs_free(rt, status));
-    return leave();
+    return FREE_AND_LEAVE(work, status);
 }

@@ -21,7 +21,5 @@ int main(void)
     CALL(nvshmemrs_g64(rt, status, me, &seen));
     EXPECT(seen == DONE);
 
-    barrier();
-    CALL(nvshmemrs_free(rt, status));
-    return leave();
+    return FREE_AND_LEAVE(status);
 }

@@ -20,8 +20,7 @@ int main(void)
 {
     join();
     int64_t *inbox = zeroed(1, sizeof *inbox);
-    nvshmemrs_stream_t stream;
-    CALL(nvshmemrs_stream_new(rt, &stream));
+    nvshmemrs_stream_t stream = new_stream();
 
     CALL(nvshmemrs_stream_call(stream, work, NULL));
     CALL(nvshmemrs_put(stream, inbox, &result, sizeof result, (me + 1) % n)); /* A */
@@ -31,8 +30,6 @@ int main(void)
     EXPECT(received == 40 + (me + n - 1) % n);
 
     CALL(nvshmemrs_stream_synchronize(stream));
-    barrier();
     CALL(nvshmemrs_stream_free(stream));
-    CALL(nvshmemrs_free(rt, inbox));
-    return leave();
+    return FREE_AND_LEAVE(inbox);
 }

@@ -13,8 +13,7 @@ int main(void)
     int64_t *block = zeroed(WORDS, sizeof *block), *fetched = zeroed(WORDS, sizeof *fetched);
     block[0] = 40 + me;
     barrier();
-    nvshmemrs_stream_t stream;
-    CALL(nvshmemrs_stream_new(rt, &stream));
+    nvshmemrs_stream_t stream = new_stream();
 
     CALL(nvshmemrs_get(stream, fetched, block, WORDS * sizeof *block, (me + 1) % n)); /* A */
     IF_MENDED(CALL(nvshmemrs_stream_synchronize(stream)));
@@ -22,9 +21,6 @@ int main(void)
     EXPECT(first == 40 + (me + 1) % n);
 
     CALL(nvshmemrs_stream_synchronize(stream));
-    barrier();
     CALL(nvshmemrs_stream_free(stream));
-    CALL(nvshmemrs_free(rt, fetched));
-    CALL(nvshmemrs_free(rt, block));
-    return leave();
+    return FREE_AND_LEAVE(fetched, block);
 }

@@ -22,8 +22,7 @@ int main(void)
     int64_t *inbox = zeroed(WORDS, sizeof *inbox), sent[WORDS], seen[WORDS];
     for (int i = 0; i < WORDS; i++)
         sent[i] = 100 * me + i;
-    nvshmemrs_stream_t stream;
-    CALL(nvshmemrs_stream_new(rt, &stream));
+    nvshmemrs_stream_t stream = new_stream();
 
     CALL(nvshmemrs_stream_call(stream, work, NULL));
     CALL(nvshmemrs_put(stream, inbox, sent, sizeof sent, (me + 1) % n)); /* A */
@@ -33,8 +32,6 @@ int main(void)
     EXPECT(seen[5] == 100 * ((me + n - 1) % n) + 5);
 
     CALL(nvshmemrs_stream_synchronize(stream));
-    barrier();
     CALL(nvshmemrs_stream_free(stream));
-    CALL(nvshmemrs_free(rt, inbox));
-    return leave();
+    return FREE_AND_LEAVE(inbox);
 }

@@ -9,8 +9,7 @@ int main(void)
 {
     join();
     int64_t *row = zeroed(4, sizeof *row), *sum = zeroed(4, sizeof *sum);
-    nvshmemrs_stream_t stream;
-    CALL(nvshmemrs_stream_new(rt, &stream));
+    nvshmemrs_stream_t stream = new_stream();
     row[0] = me;
     barrier();
 
@@ -21,9 +20,6 @@ int main(void)
     CALL(nvshmemrs_stream_synchronize(stream));
     barrier();
     EXPECT(sum[0] == n * (n - 1) / 2 && sum[1] == 0);
-    barrier();
     CALL(nvshmemrs_stream_free(stream));
-    CALL(nvshmemrs_free(rt, sum));
-    CALL(nvshmemrs_free(rt, row));
-    return leave();
+    return FREE_AND_LEAVE(sum, row);
 }

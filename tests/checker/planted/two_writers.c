@@ -26,8 +26,5 @@ int main(void)
         EXPECT(mine.pe >= 0 && mine.pe < n && mine.value == 1000 + mine.pe);
     }
 
-    barrier();
-    CALL(nvshmemrs_free(rt, found));
-    CALL(nvshmemrs_free(rt, best));
-    return leave();
+    return FREE_AND_LEAVE(found, best);
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <type_traits>
 
+#include <nvshmemrs/atomic_ref.hpp>
 #include <nvshmemrs/signal.hpp>
 #include <nvshmemrs/tags.hpp>
 
@@ -27,21 +28,6 @@ template <> struct bits_of<1> { using type = std::uint8_t; };
 template <> struct bits_of<2> { using type = std::uint16_t; };
 template <> struct bits_of<4> { using type = std::uint32_t; };
 template <> struct bits_of<8> { using type = std::uint64_t; };
-
-/// The place of an element. A place outside the array is an error of the operation.
-template <typename T> struct place {
-    std::uint64_t lane;
-    T *data;
-    std::size_t index, size;
-    std::int32_t pe;
-
-    T *address() const noexcept { return data + index; }
-    /// An object that was moved from has no runtime, which the library says.
-    bool outside() const noexcept { return index >= size && lane != 0; }
-    template <typename Result> result<Result> refuse() const {
-        return fail<Result>(ffi::Status::OutOfBounds, no_such_element(index, size));
-    }
-};
 
 } // namespace detail
 
@@ -112,175 +98,6 @@ template <typename T> class element_ref {
 #endif
 
   private:
-    detail::place<T> at_;
-};
-
-/// Atomic operations on an element of another PE, by the names of `std::atomic_ref`. They are atomic with respect to
-/// those of all PEs. Operators have no result; the `fetch` forms return the old value; an `_nbi` form stores the old
-/// value in its first argument, where it is valid after quiet. OpenSHMEM 1.5 section 9.7.
-template <typename T> class atomic_ref {
-    using word = typename element<T>::word;
-
-  public:
-    /// An element; `remote::atomic` returns these. Local.
-    explicit atomic_ref(const detail::place<T> &at) noexcept : at_(at) {}
-
-    /// Stores a value; a release.
-    result<void> store(T value) const {
-        return run([&](word *dest) { return ffi::atomic_set(at_.lane, dest, bits(value), at_.pe); });
-    }
-    /// Reads the value; an acquire.
-    result<T> load() const {
-        return old([&](word *dest, word *found) { return ffi::atomic_fetch(at_.lane, dest, at_.pe, found); });
-    }
-    /// Stores a value.
-    result<T> exchange(T value) const {
-        return old([&](word *dest, word *found) {
-            return ffi::atomic_swap(at_.lane, dest, bits(value), at_.pe, found);
-        });
-    }
-    /// Stores `desired` if the value is `wanted`, and returns the old value.
-    result<T> compare_exchange(T wanted, T desired) const {
-        detail::check_atomic_compares<T>();
-        return old([&](word *dest, word *found) {
-            return ffi::atomic_compare_swap(at_.lane, dest, bits(wanted), bits(desired), at_.pe, found);
-        });
-    }
-
-    /// Adds 1. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
-    result<void> operator++() const {
-        detail::check_atomic_compares<T>();
-        return run([&](word *dest) { return ffi::atomic_inc(at_.lane, dest, at_.pe); });
-    }
-    /// Adds a value. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
-    result<void> operator+=(T value) const {
-        return run([&](word *dest) { return ffi::atomic_add(at_.lane, dest, bits(value), at_.pe); });
-    }
-    /// Bitwise and. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
-    result<void> operator&=(T value) const {
-        detail::check_atomic_bits<T>();
-        return run([&](word *dest) { return ffi::atomic_and(at_.lane, dest, bits(value), at_.pe); });
-    }
-    /// Bitwise or. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
-    result<void> operator|=(T value) const {
-        detail::check_atomic_bits<T>();
-        return run([&](word *dest) { return ffi::atomic_or(at_.lane, dest, bits(value), at_.pe); });
-    }
-    /// Bitwise exclusive or. One-sided; complete after quiet or barrier. OpenSHMEM 1.5 section 9.7.1.
-    result<void> operator^=(T value) const {
-        detail::check_atomic_bits<T>();
-        return run([&](word *dest) { return ffi::atomic_xor(at_.lane, dest, bits(value), at_.pe); });
-    }
-
-    /// Adds 1, and returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
-    result<T> fetch_inc() const {
-        detail::check_atomic_compares<T>();
-        return old([&](word *dest, word *found) { return ffi::atomic_fetch_inc(at_.lane, dest, at_.pe, found); });
-    }
-    /// Adds a value, and returns the old one. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
-    result<T> fetch_add(T value) const {
-        return old([&](word *dest, word *found) {
-            return ffi::atomic_fetch_add(at_.lane, dest, bits(value), at_.pe, found);
-        });
-    }
-    /// Bitwise and; returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
-    result<T> fetch_and(T value) const {
-        detail::check_atomic_bits<T>();
-        return old([&](word *dest, word *found) {
-            return ffi::atomic_fetch_and(at_.lane, dest, bits(value), at_.pe, found);
-        });
-    }
-    /// Bitwise or; returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
-    result<T> fetch_or(T value) const {
-        detail::check_atomic_bits<T>();
-        return old([&](word *dest, word *found) {
-            return ffi::atomic_fetch_or(at_.lane, dest, bits(value), at_.pe, found);
-        });
-    }
-    /// Bitwise exclusive or; returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
-    result<T> fetch_xor(T value) const {
-        detail::check_atomic_bits<T>();
-        return old([&](word *dest, word *found) {
-            return ffi::atomic_fetch_xor(at_.lane, dest, bits(value), at_.pe, found);
-        });
-    }
-
-    /// As `load`; `found` has the value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> load_nbi(T &found) const {
-        return run([&](word *dest) { return ffi::atomic_fetch_nbi(at_.lane, late(found), dest, at_.pe); });
-    }
-    /// As `exchange`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> exchange_nbi(T &found, T value) const {
-        return run([&](word *dest) {
-            return ffi::atomic_swap_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
-        });
-    }
-    /// As a compare and swap; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> compare_exchange_nbi(T &found, T wanted, T desired) const {
-        detail::check_atomic_compares<T>();
-        return run([&](word *dest) {
-            return ffi::atomic_compare_swap_nbi(at_.lane, late(found), dest, bits(wanted), bits(desired), at_.pe);
-        });
-    }
-    /// As `fetch_inc`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> fetch_inc_nbi(T &found) const {
-        detail::check_atomic_compares<T>();
-        return run([&](word *dest) { return ffi::atomic_fetch_inc_nbi(at_.lane, late(found), dest, at_.pe); });
-    }
-    /// As `fetch_add`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> fetch_add_nbi(T &found, T value) const {
-        return run([&](word *dest) {
-            return ffi::atomic_fetch_add_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
-        });
-    }
-    /// As `fetch_and`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> fetch_and_nbi(T &found, T value) const {
-        detail::check_atomic_bits<T>();
-        return run([&](word *dest) {
-            return ffi::atomic_fetch_and_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
-        });
-    }
-    /// As `fetch_or`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> fetch_or_nbi(T &found, T value) const {
-        detail::check_atomic_bits<T>();
-        return run([&](word *dest) {
-            return ffi::atomic_fetch_or_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
-        });
-    }
-    /// As `fetch_xor`; `found` has the old value after quiet. One-sided. OpenSHMEM 1.5 section 9.7.2.
-    result<void> fetch_xor_nbi(T &found, T value) const {
-        detail::check_atomic_bits<T>();
-        return run([&](word *dest) {
-            return ffi::atomic_fetch_xor_nbi(at_.lane, late(found), dest, bits(value), at_.pe);
-        });
-    }
-
-  private:
-    static word bits(T value) noexcept {
-        word found;
-        std::memcpy(&found, &value, sizeof found);
-        return found;
-    }
-    static word *late(T &found) noexcept { return reinterpret_cast<word *>(&found); }
-
-    word *address() const noexcept { return reinterpret_cast<word *>(at_.address()); }
-
-    template <typename Call> result<void> run(Call &&call) const {
-        return at_.outside() ? at_.template refuse<void>() : check(call(address()));
-    }
-
-    template <typename Call> result<T> old(Call &&call) const {
-        if (at_.outside())
-            return at_.template refuse<T>();
-        word found{};
-        const ffi::Status status = call(address(), &found);
-        if (status != ffi::Status::Success)
-            return detail::fail<T>(status);
-        T value;
-        std::memcpy(&value, &found, sizeof value);
-        return value;
-    }
-
     detail::place<T> at_;
 };
 

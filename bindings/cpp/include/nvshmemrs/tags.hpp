@@ -207,6 +207,21 @@ inline bool inside(const strided &at, std::size_t count, std::size_t block, std:
            ", the number of elements";
 }
 
+/// The place of an element. A place outside the array is an error of the operation.
+template <typename T> struct place {
+    std::uint64_t lane;
+    T *data;
+    std::size_t index, size;
+    std::int32_t pe;
+
+    T *address() const noexcept { return data + index; }
+    /// An object that was moved from has no runtime, which the library says.
+    bool outside() const noexcept { return index >= size && lane != 0; }
+    template <typename Result> result<Result> refuse() const {
+        return fail<Result>(ffi::Status::OutOfBounds, no_such_element(index, size));
+    }
+};
+
 [[gnu::cold]] inline std::string not_inside(const char *name, std::size_t size) {
     return "argument `" + std::string(name) + "` has " + std::to_string(size) +
            " elements; all elements that its `strided` names must be among them";

@@ -1,4 +1,5 @@
-//! `bindings/cpp/include/nvshmemrs/ffi.hpp`: inline wrappers over the C header.
+//! `bindings/cpp/include/nvshmemrs/ffi.hpp`: inline wrappers over the C header; `atomic_ref.hpp`: the atomic operations, which its
+//! template lists.
 
 use super::hash::api_hash;
 use crate::model::{Api, Function, camel};
@@ -14,6 +15,14 @@ pub fn emit(api: &Api) -> Result<String> {
         abi_version => api.abi_version,
         api_hash => format!("{:#018x}", api_hash(api)),
         enums => api.enums, functions, structs => api.structs,
+    )
+}
+
+/// The header of atomic operations.
+pub fn atomics() -> Result<String> {
+    super::render(
+        include_str!("../../templates/atomic_ref.hpp.jinja"),
+        context! {},
     )
 }
 

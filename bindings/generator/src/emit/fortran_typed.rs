@@ -38,6 +38,7 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
     let values = [8, 16, 32, 64].map(|bits| (format!("p{bits}"), bits));
     #[rustfmt::skip]
     let modules = [
+        ("nvshmemrs_streams", super::rendered!("fortran/streams.f90", ..common.clone())),
         ("nvshmemrs_lanes", super::rendered!("fortran/lanes.f90", lanes => [copies, values].concat())),
         ("nvshmemrs_arrays", super::rendered!("fortran/arrays.f90", ..common.clone())),
         ("nvshmemrs_rma", super::rendered!("fortran/rma.f90", ..common.clone())),

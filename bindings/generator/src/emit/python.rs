@@ -43,7 +43,7 @@ pub fn atomics() -> Result<String> {
 }
 
 /// Modules whose functions differ in a few words, which their templates list: the path below `core`, and the template.
-const REPETITIVE: [(&str, &str); 3] = [
+const REPETITIVE: [(&str, &str); 4] = [
     (
         "interop/_types.py",
         include_str!("../../templates/array_types.py.jinja"),
@@ -51,6 +51,10 @@ const REPETITIVE: [(&str, &str); 3] = [
     (
         "device/triton/_atomics.py",
         include_str!("../../templates/triton_atomics.py.jinja"),
+    ),
+    (
+        "device/cute/amo.py",
+        include_str!("../../templates/cute_atomics.py.jinja"),
     ),
     (
         "device/_kernels/amo.py",

@@ -1,7 +1,7 @@
 //! Names that look like settings but are unknown: a misspelt name would otherwise be ignored silently.
 
 use super::SETTINGS;
-use super::nvshmem::{NVSHMEM, PREFIX, documented};
+use super::nvshmem::{Documented, NVSHMEM, PREFIX, documented};
 use std::ffi::OsString;
 use std::fmt;
 
@@ -98,7 +98,7 @@ fn stem(name: &str) -> &str {
 /// count, because it is the commonest mistake.
 fn nearest(name: &str) -> Option<String> {
     let own = SETTINGS.iter().map(|setting| setting.name.to_string());
-    let theirs = NVSHMEM.iter().flat_map(|row| row.names);
+    let theirs = NVSHMEM.iter().flat_map(Documented::names);
     let theirs = theirs.filter(|known| !known.ends_with('*'));
     let theirs = theirs.map(|known| format!("{PREFIX}{known}"));
     let elsewhere = ELSEWHERE.iter().map(|(known, _)| known.to_string());

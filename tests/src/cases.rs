@@ -1,0 +1,15 @@
+//! Tests that are one call each, as a table.
+
+/// `fn name => call;` is a test of that name that makes the call; what is written above a row stays with its test.
+#[macro_export]
+macro_rules! cases {
+    ($($(#[$about:meta])* fn $name:ident => $call:expr;)+) => {
+        $(
+            $(#[$about])*
+            #[test]
+            fn $name() {
+                $call;
+            }
+        )+
+    };
+}
