@@ -87,12 +87,12 @@ nvshmemrs_tests::cases! {
     fn collectives_of_a_team_on_two_streams_keep_their_order => passes("two_streams", &[3]);
     fn a_put_from_pageable_memory_waits_for_its_turn_within_the_limits =>
         passes("pageable", &[1, 2]);
-    /// The job's limits hold there, too, and the error names the PE that is waited for.
+    /// The job's limits hold while a PE is late, too, and the error names that PE.
     fn a_pe_that_is_late_with_its_memory_does_not_hold_up_the_others =>
         passes("late_memory", &[2, 3]);
     /// The driver's own number of queues is too small; the launcher asks for more.
     fn streams_that_wait_do_not_hold_up_the_library => goes_on_beside("waits", &[1, 2, 4], &QUEUES);
-    /// Nor does a GPU use the program's memory after the call has ended.
+    /// A GPU does not use the program's memory after the call has ended.
     fn what_waits_for_a_gpu_that_uses_pageable_memory_ends_within_its_limits =>
         ends_held("held", 2, &[("FAKE_CUDA_READS_PAGES", "1")]);
     fn a_graph_sends_what_is_there_when_it_runs => goes_on_beside("replayed", &[1, 2, 4], &[]);

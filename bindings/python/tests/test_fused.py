@@ -75,7 +75,7 @@ def test_a_compiled_kernel_is_launched_again(monkeypatch: pytest.MonkeyPatch) ->
     kernel = Launched("kernel", ["x", "y", "n", "eps", "BLOCK", "WIDE"], calls)
 
     def start(x: int, y: int, n: int, block: int = 8, kind: str = "int32") -> None:
-        memory = _launch.Memory(x, kind), _launch.Memory(y, "int64")
+        memory = _launch.Argument(x, kind), _launch.Argument(y, "int64")
         _launch.launch(kernel, 5, memory, (n, 0.5), BLOCK=block, num_warps=4, WIDE=True)
 
     start(32, 64, 7)
@@ -94,14 +94,14 @@ def test_a_compiled_kernel_is_launched_again(monkeypatch: pytest.MonkeyPatch) ->
     kernel.__name__, kernel.arg_names, kernel.do_not_specialize = "other", ["x", "n"], ["n"]
 
     def once(n: int, loaded_only: bool) -> bool:
-        return _launch.launch(kernel, 1, [_launch.Memory(32, "int32")], [n], loaded_only=loaded_only)
+        return _launch.launch(kernel, 1, [_launch.Argument(32, "int32")], [n], loaded_only=loaded_only)
 
     assert not once(7, True)
     assert once(7, False) and all(once(n, True) for n in (1, 16, -7))
     assert not once(1 << 31, True) and not once(-(1 << 31) - 1, True)
     assert [name for name, _ in calls] == ["other"] + 3 * ["compiled"]
     stream = types.SimpleNamespace(cuda_stream=77)
-    _launch.launch(kernel, 1, [_launch.Memory(32, "int32")], [7], stream=stream)
+    _launch.launch(kernel, 1, [_launch.Argument(32, "int32")], [7], stream=stream)
     assert calls[-1] == ("compiled", ((1, 1, 1), [32, 7], {"stream": 77}))
 
 
@@ -110,12 +110,18 @@ def test_numbers_of_one_key_are_the_same_to_triton() -> None:
     from triton._C.libtriton import native_specialize_impl
     from triton.backends.nvidia.compiler import CUDABackend
 
-    found: Dict[int, Set[Any]] = {}
-    for number in (0, 1, 2, 15, 16, 17, 32, 100, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, 1 << 40, 0.0, 1.0, 1e-6):
-        special = native_specialize_impl(CUDABackend, number, False, True, True)
-        found.setdefault(_launch._specialized(number), set()).add(special)
-    assert all(len(specials) == 1 for specials in found.values()), found
-    assert len(found) == 6, found
+    edges = [0, 1, 2, 15, 16, 17, 100, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, 1 << 40]
+    numbers = [*edges, *(-number for number in edges), -(1 << 31) - 1]
+    for key, specializes, some, kinds in (
+        (_launch._specialized, True, [*numbers, 0.0, 1.0, 1e-6], 6),
+        (_launch._width, False, numbers, 2),
+    ):
+        found: Dict[int, Set[Any]] = {}
+        for number in some:
+            special = native_specialize_impl(CUDABackend, number, False, specializes, specializes)
+            found.setdefault(key(number), set()).add(special)
+        assert all(len(specials) == 1 for specials in found.values()), found
+        assert len(found) == kinds, found
 
 
 def test_kernels_compile_for_gpus(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A report of one PE.
@@ -99,21 +100,25 @@ impl ReportFile {
             Form::Json => as_json(count, problems),
             Form::Sarif => as_sarif(count, problems),
         };
-        self.put(&format!("{value:#}\n"))
+        std::fs::write(&self.path, format!("{value:#}\n")).with_context(|| self.not_written())
     }
 
-    /// Empties the file, or creates it: a path that cannot be written is an error before the job starts.
+    /// Creates the file unless it exists: a path that cannot be written is an error before the job starts. An earlier report stays until
+    /// this one is written.
     pub fn create(&self) -> Result<()> {
-        self.put("")
+        // Opening a FIFO would wait for its reader.
+        if std::fs::metadata(&self.path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Ok(());
+        }
+        let opened = File::options().append(true).create(true).open(&self.path);
+        opened.map(drop).with_context(|| self.not_written())
     }
 
-    fn put(&self, text: &str) -> Result<()> {
-        std::fs::write(&self.path, text).with_context(|| {
-            format!(
-                "cannot write the checker's report to {}",
-                self.path.display()
-            )
-        })
+    fn not_written(&self) -> String {
+        format!(
+            "cannot write the checker's report to {}",
+            self.path.display()
+        )
     }
 
     /// The path of the file.
@@ -252,6 +257,29 @@ mod tests {
         assert_eq!(line("heat (2).c:7"), at("heat (2).c", 7, None));
         assert_eq!(line("send_halo+0x1c in ./heat"), None);
         assert_eq!(line(""), None);
+    }
+
+    #[test]
+    fn an_earlier_report_stays_until_the_next_one_is_written() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let at = |name: &str| ReportFile {
+            path: folder.path().join(name),
+            form: Form::Json,
+        };
+        let report = at("earlier.json");
+        std::fs::write(&report.path, "earlier").expect("a file in it");
+        report.create().expect("it can be written");
+        let text = std::fs::read_to_string(&report.path);
+        assert_eq!(text.expect("it is there"), "earlier");
+        at("new.json").create().expect("it can be created");
+        assert!(at("new.json").path.is_file());
+        let error = at("missing/a.json").create().expect_err("no such folder");
+        assert!(
+            error
+                .to_string()
+                .contains("cannot write the checker's report")
+        );
+        at("").create().expect_err("it is a folder");
     }
 
     #[test]

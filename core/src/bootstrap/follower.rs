@@ -154,7 +154,7 @@ impl Rendezvous<'_> {
                     self.limit,
                     self.n_pes,
                     self.how,
-                    self.namespaces()
+                    self.possible_reason()
                 )));
             }
             if interrupt::asked() {
@@ -167,7 +167,7 @@ impl Rendezvous<'_> {
     }
 
     /// A possible reason why this PE cannot reach a running leader.
-    fn namespaces(&self) -> &'static str {
+    fn possible_reason(&self) -> &'static str {
         match self.registry.and_then(RegistryReader::shares_network) {
             Some(true) => "",
             Some(false) => {
@@ -175,8 +175,8 @@ impl Rendezvous<'_> {
                  containers with the network of the host"
             }
             None => {
-                "; PEs find each other only within one network namespace (containers need the network of the host), and if all or none of \
-                 them have NVSHMEMRS_HOST_ID"
+                "; PEs find each other only within one network namespace (containers need the network of the host), and either all PEs or \
+                 none must have NVSHMEMRS_HOST_ID"
             }
         }
     }

@@ -175,8 +175,9 @@ impl Runtime {
     /// buffer's own address stays valid for the same memory, and is a symmetric address, too. `registration` may be an earlier error: the
     /// other PEs then learn of it.
     ///
-    /// The buffer must be private anonymous memory of whole pages. The call makes it shared memory: a forked child's stores reach it, too.
-    /// Finalize makes buffers that are left private again.
+    /// The buffer must be private anonymous memory of whole pages. The call makes it shared memory, also with a child that is forked from
+    /// then on: the child's stores reach it, and the child finds zeroes once it is unregistered. Finalize makes buffers that are left
+    /// private again.
     ///
     /// Other threads of this process may read and write the buffer by its own address meanwhile; a thread that touches it during the move
     /// waits. That needs userfaultfd of Linux 5.14; without it both calls are errors while the process has threads besides the caller and

@@ -16,7 +16,7 @@ from nvshmemrs.core._job import job
 
 
 class Tensor(np.ndarray):
-    """What of a tensor of torch's is used."""
+    """The methods of a torch tensor that `_pieces` calls."""
 
     def addmm_(self, a: Any, b: Any) -> "Tensor":
         self[...] += a @ b
@@ -25,7 +25,6 @@ class Tensor(np.ndarray):
     def add_(self, other: Any) -> "Tensor":
         self[...] += other
         return self
-
 
     def data_ptr(self) -> int:
         return self.ctypes.data

@@ -23,7 +23,7 @@ const REPEAT_EVERY: Duration = Duration::from_millis(1);
 const REPEATS: u32 = 2000;
 
 /// The state of the PE, as the host of PE 0 knows it.
-struct LastReport {
+struct SentStanding {
     standing: Standing,
     at: Instant,
     repeats_left: u32,
@@ -37,7 +37,7 @@ pub(crate) struct RemoteTracker {
     calls: Arc<dyn PeerCalls>,
     sites: Arc<Sites>,
     tally: Tally,
-    reported: Mutex<LastReport>,
+    sent: Mutex<SentStanding>,
     /// Calls without a reply.
     posts: AtomicU64,
     /// Whether a call has failed, or the PE has left: then nothing is tracked any more.
@@ -72,7 +72,7 @@ impl RemoteTracker {
             calls,
             sites,
             tally: Tally::from_environment(me)?,
-            reported: Mutex::new(LastReport {
+            sent: Mutex::new(SentStanding {
                 standing: Standing::Runs,
                 at: Instant::now(),
                 repeats_left: REPEATS,
@@ -167,28 +167,28 @@ impl RemoteTracker {
 
     /// Tells the host of PE 0 the state of the PE, if it has changed. Only a wait is repeated.
     pub(super) fn stand(&self, standing: Standing) {
-        let mut reported = lock(&self.reported);
-        if reported.standing != standing {
-            reported.repeats_left = REPEATS;
+        let mut sent = lock(&self.sent);
+        if sent.standing != standing {
+            sent.repeats_left = REPEATS;
         } else if standing != Standing::Waits
-            || reported.repeats_left == 0
-            || reported.at.elapsed() < REPEAT_EVERY
+            || sent.repeats_left == 0
+            || sent.at.elapsed() < REPEAT_EVERY
         {
             return;
         } else {
-            reported.repeats_left -= 1;
+            sent.repeats_left -= 1;
         }
-        (reported.standing, reported.at) = (standing, Instant::now());
+        (sent.standing, sent.at) = (standing, Instant::now());
         // Under the lock, so that the states of a PE with several threads are sent in the order of their changes.
         let many = self.send(Call::new(Method::stand).with(&standing));
-        drop(reported);
+        drop(sent);
         if many {
             self.sync();
         }
     }
 
     pub(super) fn is_standing(&self, standing: Standing) -> bool {
-        lock(&self.reported).standing == standing
+        lock(&self.sent).standing == standing
     }
 
     pub(super) fn note(&self, seen: Seen) {
@@ -208,7 +208,7 @@ impl RemoteTracker {
         }
     }
 
-    /// The number of different findings of this PE, as far as it was reported before the check ended.
+    /// The number of different findings of this PE, as far as the host of PE 0 knew them before the check ended.
     pub(super) fn findings(&self) -> u64 {
         let found: u64 = self.call(Call::new(Method::findings));
         let mut known = lock(&self.known);
@@ -347,10 +347,10 @@ mod tests {
         lock(&peer.posted).clear();
         tracker.stand(Standing::Waits);
         tracker.stand(Standing::Runs);
-        let reported = |standing| vec![Method::stand as u64, standing as u64];
+        let sent = |standing| vec![Method::stand as u64, standing as u64];
         assert_eq!(
             *lock(&peer.posted),
-            [reported(Standing::Waits), reported(Standing::Runs)]
+            [sent(Standing::Waits), sent(Standing::Runs)]
         );
     }
 
@@ -362,8 +362,8 @@ mod tests {
                 tracker.stand(standing);
                 std::thread::sleep(REPEAT_EVERY / 200);
             }
-            let reported = std::mem::take(&mut *lock(&peer.posted));
-            assert_eq!(reported, [[Method::stand as u64, standing as u64]]);
+            let sent = std::mem::take(&mut *lock(&peer.posted));
+            assert_eq!(sent, [[Method::stand as u64, standing as u64]]);
         }
     }
 
@@ -371,7 +371,7 @@ mod tests {
     fn each_wait_has_all_of_its_repeats() {
         let (peer, tracker) = tracked();
         tracker.stand(Standing::Waits);
-        lock(&tracker.reported).repeats_left = 0;
+        lock(&tracker.sent).repeats_left = 0;
         std::thread::sleep(REPEAT_EVERY);
         tracker.stand(Standing::Waits);
         assert_eq!(lock(&peer.posted).len(), 1);
@@ -380,7 +380,7 @@ mod tests {
         std::thread::sleep(REPEAT_EVERY);
         tracker.stand(Standing::Waits);
         assert_eq!(lock(&peer.posted).len(), 4);
-        assert_eq!(lock(&tracker.reported).repeats_left, REPEATS - 1);
+        assert_eq!(lock(&tracker.sent).repeats_left, REPEATS - 1);
     }
 
     /// So the state that is posted last is the state that the PE has, for any order of its threads.
@@ -390,7 +390,7 @@ mod tests {
         let tracker = Arc::new(tracker);
         let seen = Arc::clone(&tracker);
         *lock(&peer.on_post) = Some(Box::new(move || {
-            assert!(seen.reported.try_lock().is_err());
+            assert!(seen.sent.try_lock().is_err());
         }));
         for standing in [Standing::Waits, Standing::Runs] {
             tracker.stand(standing);

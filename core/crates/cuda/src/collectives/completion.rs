@@ -189,7 +189,7 @@ impl CudaTransport {
     }
 
     /// Makes a blocking collective write `ticket`, unique for the team's number, when it is over.
-    pub(crate) fn asks_when(&self, args: &mut CollectiveArgs, ticket: u64) {
+    pub(crate) fn request_completion(&self, args: &mut CollectiveArgs, ticket: u64) {
         args.reports_completion(self.mailbox.finished_address(args.team_index()), ticket);
     }
 }

@@ -186,7 +186,7 @@ impl CudaTransport {
         kernel.follows(&plan);
         // A blocking collective tells the host when it is over.
         if let Some(ticket) = ticket {
-            self.asks_when(&mut kernel, ticket);
+            self.request_completion(&mut kernel, ticket);
         }
         let on_stream = ticket.is_none().then_some(base_epoch);
         self.put_kernel((submission, on_stream), operation, plan, &kernel)

@@ -266,7 +266,7 @@ class CollectiveCall {
         return meet([](i32) {});
     }
 
-    // Signals the same block of `member` that all accesses of this block so far can be seen. After __syncthreads.
+    // Signals the same block of `member`: all earlier accesses of this block are visible to it. After __syncthreads.
     __device__ void signal(u32 step, i32 member) const { store_release(step_of(step, member, c.team.me), flag); }
 
     // All threads: signals the same block of all members, and waits for their signals.

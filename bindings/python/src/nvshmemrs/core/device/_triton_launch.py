@@ -14,12 +14,12 @@ from .._job import job
 
 # Options of the compiler, which are no arguments of a compiled kernel.
 _OPTIONS = ("num_warps", "num_stages")
-# Functions that start compiled kernels, and their constants in the order of the kernel's arguments.
+# Compiled kernels, and their constants in the order of the kernel's arguments.
 _compiled: Dict[Tuple[Any, ...], Tuple[Any, Tuple[Any, ...]]] = {}
 
 
-class Memory(NamedTuple):
-    """An address as an argument of a kernel, and Triton's name of the type of its elements."""
+class Argument(NamedTuple):
+    """A pointer as an argument of a kernel: the address, and Triton's name of the type of the elements there."""
 
     address: int
     kind: str
@@ -28,7 +28,7 @@ class Memory(NamedTuple):
 def launch(
     kernel: Any,
     programs: int,
-    memory: Sequence[Memory],
+    pointers: Sequence[Argument],
     numbers: Sequence[Any] = (),
     *,
     stream: Any = None,
@@ -36,28 +36,28 @@ def launch(
     **constants: Any,
 ) -> bool:
     """Starts `programs` programs of a kernel on a stream of torch, the current one unless given. The kernel's
-    arguments are memory, then numbers, then constants; `constants` has options of the compiler, too. With
+    arguments are pointers, then numbers, then constants; `constants` has options of the compiler, too. With
     `loaded_only`, as in a capture, a kernel that was not launched before is not started. Returns whether it
     was.
     """
     if job.device < 0:
-        _by_triton(kernel, programs, memory, numbers, constants)
+        _by_triton(kernel, programs, pointers, numbers, constants)
         return True
-    addresses, kinds = zip(*memory)
+    addresses, kinds = zip(*pointers)
     aligned = functools.reduce(operator.or_, addresses) % 16 == 0 or tuple(address % 16 == 0 for address in addresses)
     facts = map(_width if kernel.do_not_specialize else _specialized, numbers)
-    key = (kernel.__name__, job.device, programs, kinds, aligned, *facts, *constants.values())
+    key = (kernel, job.device, kinds, aligned, *facts, *constants.values())
     found = _compiled.get(key)
     if found is not None:
-        start, values = found
+        compiled, values = found
         raw = _current_stream_of()(job.device) if stream is None else stream.cuda_stream
-        start(*addresses, *numbers, *values, stream=raw)
+        compiled[(programs, 1, 1)](*addresses, *numbers, *values, stream=raw)
     elif loaded_only:
         return False
     else:
         with _current(stream):
-            compiled = _by_triton(kernel, programs, memory, numbers, constants)
-        _compiled[key] = compiled[(programs, 1, 1)], tuple(value for name, value in constants.items() if name not in _OPTIONS)
+            compiled = _by_triton(kernel, programs, pointers, numbers, constants)
+        _compiled[key] = compiled, tuple(value for name, value in constants.items() if name not in _OPTIONS)
     return True
 
 
@@ -78,15 +78,15 @@ def _current(stream: Any) -> ContextManager[Any]:
     return torch.cuda.stream(stream)  # type: ignore[no-any-return, no-untyped-call, unused-ignore]
 
 
-def _by_triton(kernel: Any, programs: int, memory: Sequence[Memory], numbers: Sequence[Any], constants: Dict[str, Any]) -> Any:
+def _by_triton(kernel: Any, programs: int, pointers: Sequence[Argument], numbers: Sequence[Any], constants: Dict[str, Any]) -> Any:
     from .triton import Pointer  # Triton may not be installed
 
-    names = kernel.arg_names[len(memory) :]
+    names = kernel.arg_names[len(pointers) :]
     assert [name for name in constants if name not in _OPTIONS] == names[len(numbers) :], names
     # All numbers, or none.
     assert getattr(kernel, "do_not_specialize", []) in ([], names[: len(numbers)]), names
-    pointers = [Pointer(part.address, part.kind, (), None) for part in memory]
-    return kernel[(programs,)](*pointers, *numbers, **constants)
+    tensors = [Pointer(part.address, part.kind, (), None) for part in pointers]
+    return kernel[(programs,)](*tensors, *numbers, **constants)
 
 
 def _specialized(number: Union[int, float]) -> int:

@@ -14,7 +14,7 @@ from .. import _foreign
 from .._arguments import integer, shown
 from .._dtypes import numpy_dtype
 from .._job import job, lib
-from ..device._triton_launch import Memory
+from ..device._triton_launch import Argument
 from ..memory import owner_of
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from ._workspace import Workspace
@@ -44,9 +44,9 @@ class Array:
         return f"{self.name} of shape {self.shape} and dtype {self.kind}"
 
     @property
-    def memory(self) -> Memory:
+    def argument(self) -> Argument:
         """The array in a kernel's arguments."""
-        return Memory(self.address, self.kind)
+        return Argument(self.address, self.kind)
 
     @property
     def host(self) -> "np.ndarray[Any, Any]":

@@ -1,5 +1,5 @@
-"""Products by torch, piece by piece, on GPUs: while one piece is computed, the one before it is
-copied by the GPU's copy engines, so that no multiprocessor is taken from the product.
+"""Products by torch, piece by piece, on GPUs: while a piece or this member's own rows are computed, the
+previous piece is copied by the GPU's copy engines, so that no multiprocessor is taken from the product.
 
 Every call begins with a meeting of the members on the other stream. So what is written on a member
 was given up there: its `out`, and the workspace's memory of the call before. Flags are numbers of calls,
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Tuple
 
 from .. import _foreign
 from .._job import check, job, lib
-from ..device._triton_launch import Memory, launch
+from ..device._triton_launch import Argument, launch
 from ..streams import handle_of
 from ._arguments import Array
 from ._workspace import MOST_PIECES, Workspace
@@ -58,7 +58,7 @@ class Pieces:
         # Tensors of both streams are kept until the main stream waits for the other one.
         self.kept: "list[Any]" = []
         self._order(self.main, self.side)
-        launch(kernels.meet_kernel, 1, ws.memory("state", "head", "calls", "entered"), stream=self.side, num_warps=1)
+        launch(kernels.meet_kernel, 1, ws.arguments("state", "head", "calls", "entered"), stream=self.side, num_warps=1)
         self.met.record(self.side)
 
     def _order(self, first: Any, then: Any) -> None:
@@ -80,8 +80,8 @@ class Pieces:
         """Makes the main stream wait for the rows of a member."""
         # The kernel reads the number of the call.
         self.main.wait_event(self.met)
-        flag = Memory(self._flag(member, slot), "int64")
-        launch(self.kernels.wait_kernel, 1, (*self.ws.memory("state", "calls"), flag), num_warps=1)
+        flag = Argument(self._flag(member, slot), "int64")
+        launch(self.kernels.wait_kernel, 1, (*self.ws.arguments("state", "calls"), flag), num_warps=1)
 
     def _flag(self, sender: int, slot: int) -> int:
         return self.ws.address("arrived") + (sender * 2 * MOST_PIECES + slot) * 8
@@ -101,9 +101,11 @@ class Pieces:
     @contextlib.contextmanager
     def joined(self) -> "Iterator[None]":
         """Makes the main stream wait for the other stream at the end."""
-        yield
-        self._order(self.side, self.main)
-        self.kept.clear()
+        try:
+            yield
+        finally:
+            self._order(self.side, self.main)
+            self.kept.clear()
 
 
 def all_reduce(p: Pieces, out: Array) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import _foreign
 from .._arguments import shown
 from .._job import job
-from ..device._triton_launch import Memory, launch
+from ..device._triton_launch import Argument, launch
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
 from ._arguments import Array
@@ -175,11 +175,11 @@ class Product:
             else:
                 in_tiles(kernels)
 
-    def memory(self) -> Tuple[Memory, ...]:
+    def arguments(self) -> Tuple[Argument, ...]:
         """The first arguments of the kernels: the workspace, its staging memory, and the matrices."""
         ws, f = self.ws, self.f
-        (staging,) = ws.memory("product", kind=f.a.kind)
-        return (*ws.memory("state", "head", "calls", "flags", "left"), staging, f.a.memory, f.b.memory, self.out.memory)
+        (staging,) = ws.arguments("product", kind=f.a.kind)
+        return (*ws.arguments("state", "head", "calls", "flags", "left"), staging, f.a.argument, f.b.argument, self.out.argument)
 
     def halves(self) -> Tuple[int, int]:
         """Elements and flags of a half of the workspace."""
@@ -189,6 +189,6 @@ class Product:
         """Starts the kernel that sums the members' products; each member sums `section` rows."""
         f, tiles = self.f, self.tiles
         launch(
-            kernels.reduce_product_kernel, tiles.programs, self.memory(),
+            kernels.reduce_product_kernel, tiles.programs, self.arguments(),
             (f.rows, f.width, f.depth, *f.strides, section, *self.halves()), **f.constants(tiles), EVERYWHERE=everywhere,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from .._arguments import integer, team_of
 from .._job import check, job, lib
 from .._members import members_of, team_words
 from ..collective import barrier, reduce
-from ..device._triton_launch import Memory
+from ..device._triton_launch import Argument
 from ..direct import team_my_pe, team_n_pes
 from ..memory import Buffer, buffer, fail_allocation, free
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
@@ -65,7 +65,7 @@ class Workspace(Handle):
         self._buffer: Optional[Buffer] = None
         self._runtime = job.runtime
         self._side: Any = None
-        self._memory: Dict[Tuple[Tuple[str, ...], str, int], List[Memory]] = {}
+        self._arguments: Dict[Tuple[Tuple[str, ...], str, int], List[Argument]] = {}
         self.team: Optional[int] = None
         try:
             self.reduce_bytes = _size(reduce_bytes, "reduce_bytes")
@@ -157,12 +157,12 @@ class Workspace(Handle):
         """Where a part lies on this PE."""
         return self.live().live_address() + self._at[name]
 
-    def memory(self, *names: str, kind: str = "int64", offset: int = 0) -> List[Memory]:
+    def arguments(self, *names: str, kind: str = "int64", offset: int = 0) -> List[Argument]:
         """Parts as arguments of a kernel, from `offset` bytes on; "state" is the state of this PE's kernels."""
-        found = self._memory.get((names, kind, offset))
+        found = self._arguments.get((names, kind, offset))
         if found is None:
-            found = [Memory(self._address(name) + offset, kind) for name in names]
-            self._memory[names, kind, offset] = found
+            found = [Argument(self._address(name) + offset, kind) for name in names]
+            self._arguments[names, kind, offset] = found
         return found
 
     def _address(self, name: str) -> int:

@@ -52,7 +52,7 @@ def all_gather_matmul(
         if senders < 1:
             raise NvshmemInvalid(f"tiles={tiles}: {_CALL} needs 2 programs, of which one sends")
         launch(
-            kernels.gather_product_kernel, chosen.programs, p.memory(), (f.width, f.depth, *f.strides, f.rows, *p.halves()),
+            kernels.gather_product_kernel, chosen.programs, p.arguments(), (f.width, f.depth, *f.strides, f.rows, *p.halves()),
             **f.constants(chosen), SENDERS=1 if senders < SENDERS else SENDERS,
         )  # fmt: skip
 

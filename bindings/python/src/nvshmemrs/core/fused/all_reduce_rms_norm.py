@@ -92,14 +92,14 @@ def all_reduce_rms_norm(
         units = groups if two else rows
         warps = warps or min(16, max(1, args.power_of_2(hidden * x.dtype.itemsize) // 1024))
         most = args.multiprocessors() * max(1, 16 // warps)
-        (used,), (inbox,) = ws.memory("head", offset=USED), ws.memory("reduce", kind="int8")
-        before, after = ((arrays[name] if name in arrays else x).memory for name in ("residual", "residual_out"))
+        (used,), (inbox,) = ws.arguments("head", offset=USED), ws.arguments("reduce", kind="int8")
+        before, after = ((arrays[name] if name in arrays else x).argument for name in ("residual", "residual_out"))
         launch(
             kernel,
             min(units, programs or most, PROGRAMS),
             (
-                *ws.memory("state", "head", "turns"), used, inbox,
-                x.memory, before, weight.memory, arrays["out"].memory, after,
+                *ws.arguments("state", "head", "turns"), used, inbox,
+                x.argument, before, weight.argument, arrays["out"].argument, after,
             ),  # fmt: skip
             (rows, hidden, ws.rotation, float(eps)),
             RESIDUAL=residual is not None,

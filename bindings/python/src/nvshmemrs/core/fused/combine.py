@@ -81,11 +81,11 @@ def combine(
         warps = warps or min(16, max(1, block * y.dtype.itemsize // 1024))
         # As many on all members, whose numbers of tokens may differ.
         programs = min(programs or args.multiprocessors() * max(1, 16 // warps), PROGRAMS)
-        parts, places = ws.memory("state", "head", "calls", "entered", "left"), route.memory[0]
+        parts, places = ws.arguments("state", "head", "calls", "entered", "left"), route.arguments[0]
         launch(
             kernels.combine_kernel,
             programs,
-            (*parts, y.memory, (scaled or weights).memory, places, experts.memory, weights.memory, out.memory),
+            (*parts, y.argument, (scaled or weights).argument, places, experts.argument, weights.argument, out.argument),
             (route.tokens, hidden, scaled.shape[1] if scaled else 1, route.each),
             TOP=route.top_k,
             BLOCK=block,

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arguments import integer, shown
 from ..collective import barrier, fcollect
-from ..device._triton_launch import Memory, launch
+from ..device._triton_launch import Argument, launch
 from ..nvshmem_types import NvshmemInvalid
 from ..rma import put
 from . import _arguments as args
@@ -130,28 +130,28 @@ def _launch(
     capacity, tokens = out.shape[0], route.tokens
     assert x.dtype is not None
     words = x.shape[1] * x.dtype.itemsize // 4
-    (status,) = ws.memory("head", offset=STATUS)
-    ranks, counts, base, starts = ws.memory("ranks", "counts", "base", "starts", kind="int32")
-    places, here, offsets = route.memory
-    chosen = experts.memory
+    (status,) = ws.arguments("head", offset=STATUS)
+    ranks, counts, base, starts = ws.arguments("ranks", "counts", "base", "starts", kind="int32")
+    places, here, offsets = route.arguments
+    chosen = experts.argument
     launch(
         kernels.count_kernel, chunks, (chosen, counts, ranks, status), (choices, route.n_experts),
         BINS=bins, CHUNK=CHUNK, num_warps=8,
     )  # fmt: skip
     launch(
-        kernels.plan_kernel, 1, (*ws.memory("state", "head", "calls", "table"), counts, base, starts, status, here, offsets),
+        kernels.plan_kernel, 1, (*ws.arguments("state", "head", "calls", "table"), counts, base, starts, status, here, offsets),
         (chunks, route.n_experts, route.each, capacity, align),
         CHUNKS=args.power_of_2(chunks), BINS=bins, TILE=min(bins, max(16, 4096 // args.power_of_2(chunks))), num_warps=8,
     )  # fmt: skip
     warps = warps or min(8, max(1, args.power_of_2(words) // 128))
     # As many on all members, whose numbers of tokens may differ.
     programs = min(programs or args.multiprocessors() * max(1, 32 // warps), PROGRAMS)
-    of_scales, to_scales = (found.memory for found in scaled) if scaled else (chosen, chosen)
+    of_scales, to_scales = (found.argument for found in scaled) if scaled else (chosen, chosen)
     columns = scaled[0].shape[1] if scaled else 0
-    rows, inbox = Memory(x.address, "int32"), Memory(out.address, "int32")
+    rows, inbox = Argument(x.address, "int32"), Argument(out.address, "int32")
     launch(
         kernels.move_kernel, programs,
-        (*ws.memory("state", "head", "calls", "left"), rows, of_scales, chosen, ranks, counts, base, places, inbox, to_scales),
+        (*ws.arguments("state", "head", "calls", "left"), rows, of_scales, chosen, ranks, counts, base, places, inbox, to_scales),
         (tokens, words, columns, capacity, route.each),
         TOP=route.top_k, BINS=bins, CHUNK=CHUNK, BLOCK=args.power_of_2(words),
         SCALES=args.power_of_2(columns) if columns else 0, num_warps=warps,

@@ -24,8 +24,8 @@ def matmul_reduce_scatter(
 ) -> None:
     """Member m's rows, from ``m * M // size`` on, of the sum over the members of ``a @ b`` into `out`.
 
-    As ``matmul_all_reduce``, but `out` is (M / team size, N), of this PE's own, and a member's own product
-    is rounded in pieces, too. M must be a multiple of the team's size.
+    As ``matmul_all_reduce``, but `out` is (M / team size, N), of this PE's own. With `pieces`, too, a member's
+    own product is rounded before the sum. M must be a multiple of the team's size.
 
     Collective over the team, with the same M, N, types, `pieces` and `tiles`; K may differ. On a GPU it is queued
     on `stream`, torch's current one unless given, and works in CUDA graphs. On host memory it is done

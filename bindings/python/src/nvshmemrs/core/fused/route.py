@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..._handle import Handle
 from .._arguments import integer
 from ..nvshmem_types import NvshmemInvalid
@@ -32,12 +34,28 @@ class Route(Handle):
             )
         self.each = self.n_experts // ws.n
         self.workspace = ws
-        self.places = args.zeros((self.tokens, self.top_k))
-        self.counts = args.zeros((self.each,))
-        self.offsets = args.zeros((self.each + 1,))
-        arrays = {"places": self.places, "counts": self.counts, "offsets": self.offsets}
-        # As arguments of kernels.
-        self.memory = [
-            args.array(made, name, "Route", dims=len(made.shape), kinds=("int32",)).memory
+        arrays = {
+            "places": args.zeros((self.tokens, self.top_k)),
+            "counts": args.zeros((self.each,)),
+            "offsets": args.zeros((self.each + 1,)),
+        }
+        self._arrays = arrays
+        self.arguments = [
+            args.array(made, name, "Route", dims=len(made.shape), kinds=("int32",)).argument
             for name, made in arrays.items()
         ]
+
+    @property
+    def places(self) -> Any:
+        """The row of each token and choice, or -1."""
+        return self._arrays["places"]
+
+    @property
+    def counts(self) -> Any:
+        """The rows that came for each expert of this PE."""
+        return self._arrays["counts"]
+
+    @property
+    def offsets(self) -> Any:
+        """Where the rows of each expert begin, and the end of the last ones."""
+        return self._arrays["offsets"]

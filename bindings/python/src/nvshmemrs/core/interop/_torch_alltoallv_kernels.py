@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from ..device import triton as nvt
-from ..device._triton_launch import Memory, launch
+from ..device._triton_launch import Argument, launch
 from ..device.triton._collectives import meet
 from ..device.triton._context import OP_ALLTOALL, find_team, keep_report, pe_of, ptr
 from ..device.triton._rma import copy_part
@@ -170,5 +170,5 @@ def start(state, call, table, source, width, is_captured):
         "BY_EXPERT_OUT": layout.outputs,
         "WIDE": wide,
     }
-    memory = [Memory(*pair) for pair in zip(words, kinds)]
+    memory = [Argument(*pair) for pair in zip(words, kinds)]
     return launch(exchange, PROGRAMS, memory, scalars, loaded_only=is_captured, **constants)

@@ -99,7 +99,7 @@ def reduce_fast(ctx, workspace, dest, source, n, OP: tl.constexpr, part=None, pa
     PER_WORD: tl.constexpr = 32 // BITS
     count = tl.full((), 0, tl.int64) + n
     total = count // PER_WORD
-    # Each program has at least one block, so that it hears of all others in every call.
+    # Each program has at least one block, so that all others signal it in every call.
     blocks = tl.maximum((total + BLOCK - 1) // BLOCK, 1)
     each = (blocks + all_ - 1) // all_
     good = (t.n > 0) & (mine < programs) & (each * BLOCK <= capacity) & (count % PER_WORD == 0)

@@ -149,7 +149,7 @@ def two_shot_kernel(
     RESIDUAL: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Row r has an owner, member r % n, that sums it and sends the sum to all others. There are at
-    least as many rows as members, so each member hears from all others.
+    least as many rows as members, so each member is signalled by all others.
     """
     TYPE: tl.constexpr = x.dtype.element_ty
     BITS: tl.constexpr = tl.int32 if TYPE.primitive_bitwidth == 32 else tl.int16

@@ -111,7 +111,7 @@ def reduce_product_kernel(
                     else:
                         to = c + (r * BM + rows)[:, None].to(tl.int64) * N + (column + columns)[None, :]
                         tl.store(to, value, mask=inside)
-    # The kernel ends when all members have stored all that they store here, or have heard from this one.
+    # The kernel ends when all members have stored all that they store here, or were signalled by this one.
     signal_members(ctx, t, left, call, part)
     if part == parts - 1:
         wait_all(ctx, t, left, call, parts)
@@ -164,7 +164,7 @@ def gather_product_kernel(
                 at = (member * section + row + rows)[:, None].to(tl.int64) * N + (column + columns)[None, :]
                 inside = ((row + rows)[:, None] < section) & ((column + columns)[None, :] < N)
                 tl.store(c + at, total.to(c.dtype.element_ty), mask=inside)
-    # A member without tiles has heard nothing else.
+    # A member without tiles was not signalled before.
     signal_members(ctx, t, left, call, part)
     if part == parts - 1:
         wait_all(ctx, t, left, call, parts)
