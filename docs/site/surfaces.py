@@ -81,7 +81,7 @@ class Cpp:
     """Members of the classes in `nvshmemrs/*.hpp`, and free functions there."""
 
     title = "C++"
-    FILES = ("runtime", "symmetric", "remote", "signal", "stream", "team")
+    FILES = ("runtime", "symmetric", "remote", "atomic_ref", "signal", "stream", "team")
     # How a program writes an object of a class: an array `a`, a signal `s`, a runtime `rt`.
     OBJECTS = {
         "runtime": "rt", "symmetric_span": "a", "symmetric_array": "a", "remote": "a.at(pe)", "element_ref": "a.at(pe)[i]",

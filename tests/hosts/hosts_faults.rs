@@ -166,7 +166,7 @@ fn a_host_id_that_only_some_pes_have_is_named() {
     command.args([":", "-n", "1"]).arg(program);
     let output = run(command.env("NVSHMEMRS_INIT_TIMEOUT", "4"), HANG);
     output.assert_stderr("NVSHMEMRS_HOST_ID is set here, and must be set for all PEs");
-    output.assert_stderr("if all or none of them have NVSHMEMRS_HOST_ID");
+    output.assert_stderr("either all PEs or none must have NVSHMEMRS_HOST_ID");
 }
 
 /// Once all PEs have met in finalize, the end of one is no error of the others.

@@ -64,7 +64,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             if !quick {
                 steps.step("soak", || soak::short(tree));
                 examples(tree, steps);
-                instrumented(tree, steps);
+                sanitizers(tree, steps, &[("thread sanitizer", Sanitizer::Thread)]);
             }
         },
         |steps| {
@@ -77,6 +77,15 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
                         .args(["-m", "ruff", "check", "--no-cache"]),
                 )
             });
+            if !quick {
+                let others = [
+                    ("address sanitizer", Sanitizer::Address),
+                    ("undefined behaviour", Sanitizer::Undefined),
+                    ("valgrind", Sanitizer::Valgrind),
+                ];
+                sanitizers(tree, steps, &others);
+                steps.counted("fuzz", || fuzzed(tree));
+            }
         },
     );
 
@@ -96,17 +105,11 @@ fn build(tree: &Tree, steps: &mut Steps) {
     });
 }
 
-/// Tests of instrumented builds, one after another, because cargo locks the build folder. A quick run omits them.
-fn instrumented(tree: &Tree, steps: &mut Steps) {
-    for (name, sanitizer) in [
-        ("thread sanitizer", Sanitizer::Thread),
-        ("address sanitizer", Sanitizer::Address),
-        ("undefined behaviour", Sanitizer::Undefined),
-        ("valgrind", Sanitizer::Valgrind),
-    ] {
+/// Tests of instrumented builds, one after another.
+fn sanitizers(tree: &Tree, steps: &mut Steps, some: &[(&'static str, Sanitizer)]) {
+    for &(name, sanitizer) in some {
         steps.counted(name, || sanitized(tree, sanitizer));
     }
-    steps.counted("fuzz", || fuzzed(tree));
 }
 
 /// The examples of the pages, in every language. A quick run omits them.
