@@ -176,8 +176,8 @@ impl Runtime {
     /// other PEs then learn of it.
     ///
     /// The buffer must be private anonymous memory of whole pages. The call makes it shared memory, also with a child that is forked from
-    /// then on: the child's stores reach it, and the child finds zeroes once it is unregistered. Finalize makes buffers that are left
-    /// private again.
+    /// then on. The child's stores reach the buffer, and the child finds zeroes there once the parent has unregistered it. Finalize makes
+    /// buffers that are left private again.
     ///
     /// Other threads of this process may read and write the buffer by its own address meanwhile; a thread that touches it during the move
     /// waits. That needs userfaultfd of Linux 5.14; without it both calls are errors while the process has threads besides the caller and

@@ -288,7 +288,7 @@ impl From<inspect::State> for bridge::State {
     }
 }
 
-/// Converts a struct to its counterpart: the fields that are the same, and those that are made of the fields of `from`.
+/// Converts a struct to its counterpart: equal fields, and fields whose values are computed from the fields of `from`.
 macro_rules! counterpart {
     ($name:ident($from:ident): $($same:ident),* $(; $($field:ident: $value:expr),*)?) => {
         impl From<inspect::$name> for bridge::$name {

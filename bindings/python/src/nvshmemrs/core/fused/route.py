@@ -40,6 +40,7 @@ class Route(Handle):
             "offsets": args.zeros((self.each + 1,)),
         }
         self._arrays = arrays
+        # The arrays as arguments of kernels.
         self.arguments = [
             args.array(made, name, "Route", dims=len(made.shape), kinds=("int32",)).argument
             for name, made in arrays.items()

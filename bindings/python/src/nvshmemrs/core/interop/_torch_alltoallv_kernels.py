@@ -160,7 +160,7 @@ def start(state, call, table, source, width, is_captured):
         layout.align,
     )  # fmt: skip
     offsets = call.counts if call.offsets is None else call.offsets
-    words = (state, table, call.counts.data_ptr(), offsets.data_ptr(), out, call.received.data_ptr())
+    addresses = (state, table, call.counts.data_ptr(), offsets.data_ptr(), out, call.received.data_ptr())
     kinds = ("int64", "int64", "int64", "int64", f"int{8 * word}", "int64")
     constants = {
         "MEMBERS": padded(group.size),
@@ -170,5 +170,5 @@ def start(state, call, table, source, width, is_captured):
         "BY_EXPERT_OUT": layout.outputs,
         "WIDE": wide,
     }
-    memory = [Argument(*pair) for pair in zip(words, kinds)]
-    return launch(exchange, PROGRAMS, memory, scalars, loaded_only=is_captured, **constants)
+    pointers = [Argument(*pair) for pair in zip(addresses, kinds)]
+    return launch(exchange, PROGRAMS, pointers, scalars, loaded_only=is_captured, **constants)
