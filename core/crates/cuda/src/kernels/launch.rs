@@ -509,6 +509,7 @@ mod tests {
                     "CollectiveCall call(c",
                     "send_from_root(c",
                     "send_from_root_lamport(c",
+                    "exchange_parts(c",
                     "exchange_parts_lamport(c",
                     "reduce_flags<T>(c)",
                     "reduce_lamport<T>(c)",

@@ -49,11 +49,60 @@ struct BlockUnits {
     template <class With>
     __device__ void for_each_of(i32 steps, const With &with) const {
         if (count == 0) return;
-        for (u32 s = step, u = unit; s < (u32)steps;) {
-            with((i32)s, first + u);
-            s += steps_on, u += units_on;
-            if (u >= count) s++, u -= count;
+        for (u32 s = step, u = unit; s < (u32)steps; next(s, u)) with((i32)s, first + u);
+    }
+
+    // From one of this thread's units in parts that follow one another to the next one.
+    __device__ void next(u32 &s, u32 &u) const {
+        s += steps_on, u += units_on;
+        if (u >= count) s++, u -= count;
+    }
+};
+
+// The units of parts that this thread sends to the members of steps `from` to `to` on the right, `to` not included. Step 0 is this member: its
+// units are copied. Whole units are read early: the first one while the state of the team is read, each of the others before the one before it is
+// sent.
+class OutgoingUnits {
+  public:
+    // `source`: the address of member 0's part; `each`: the bytes from one member's part to the next one's, 0 where all receive the same.
+    __device__ OutgoingUnits(const Collective &given, const BlockUnits &of_block, i32 from, i32 to, u64 source, u64 each)
+        : c(given), units(of_block), part(source), part_step(each), begin((u32)from), end(of_block.count && to > from ? (u32)(to - from) : 0),
+          s(of_block.step), u(of_block.unit) {
+        find();
+    }
+
+    // All threads, after the previous kernel has ended.
+    __device__ void read_first() {
+        if (whole) data = at<u64>(place);
+    }
+
+    // `own`: the destination of this member's part.
+    __device__ void send(const CollectiveCall &call, u64 own) {
+        while (s < end) {
+            u32 step = begin + s, unit = units.first + u, bytes = valid_bytes(c.bytes, unit);
+            u64 now = whole ? data : load_unit(place, bytes);
+            units.next(s, u);
+            find();
+            if (whole) data = at<u64>(place);
+            if (step > 0) call.send(call.right((i32)step), unit, now);
+            else store_unit(own + (u64)unit * 8, now, bytes);
         }
+    }
+
+  private:
+    const Collective &c;
+    const BlockUnits &units;
+    u64 part, part_step;
+    u32 begin, end;
+    // The next unit, its address, and whether it is in one aligned word, which is read to `data`.
+    u32 s, u;
+    u64 place, data;
+    bool whole;
+
+    __device__ void find() {
+        u32 unit = units.first + u;
+        place = part + c.team.right((i32)(begin + s)) * part_step + (u64)unit * 8;
+        whole = s < end && threadIdx.x >= FLAG_THREADS && place % 8 == 0 && valid_bytes(c.bytes, unit) == 8;
     }
 };
 
@@ -61,11 +110,6 @@ struct BlockUnits {
 DEVICE void write_unit(const CollectiveCall &call, i32 member, u64 part, u64 bytes, u32 unit) {
     u64 data;
     if (call.receive(member, unit, data)) store_unit(part + (u64)unit * 8, data, valid_bytes(bytes, unit));
-}
-
-// Writes a unit of this member's own part to its place, unless it lies there.
-DEVICE void keep_unit(u64 dest, u64 source, u64 bytes, u32 unit) {
-    if (dest != source) store_unit(dest + (u64)unit * 8, read_unit(source, bytes, unit), valid_bytes(bytes, unit));
 }
 
 // Receives the other members' parts, each to its place in `dest`.
@@ -80,20 +124,12 @@ DEVICE void receive_parts(const CollectiveCall &call, const BlockUnits &units, u
 // Only the root sends. The parts of the members follow one another in its source, `part` bytes apart; 0: all receive the same.
 DEVICE void send_from_root(const Collective &c, u64 part) {
     BlockUnits units(c.bytes);
-    CollectiveCall call(c);
     bool root = c.team.me == c.root;
-    u64 source = call.own() + c.source, dest = call.own() + c.dest;
+    u64 source = own_part(c) + c.source, dest = own_part(c) + c.dest;
+    OutgoingUnits sent(c, units, dest == source + c.root * part, root ? c.team.n : 0, source, part);
+    CollectiveCall call(c, entered(c, [&] { sent.read_first(); }));
     call.move_through_staging(
-        false,
-        [&] {
-            if (!root) return;
-            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
-                i32 member = call.right(step);
-                u64 from = source + member * part;
-                if (step > 0) call.send(member, unit, read_unit(from, c.bytes, unit));
-                else keep_unit(dest, from, c.bytes, unit);
-            });
-        },
+        false, [&] { sent.send(call, dest); },
         [&] {
             if (root) return;
             units.for_each([&](u32 unit) { write_unit(call, c.root, dest, c.bytes, unit); });
@@ -121,7 +157,7 @@ DEVICE void send_from_root_lamport(const Collective &c, u64 part) {
         },
         [&] {
             if (root) return;
-            i32 step = call.step_to(c.root);
+            i32 step = c.team.step_to(c.root);
             units.receive(step, step + 1, 0, [&](i32) { return dest + c.team.me * share; }, shares);
             if (shares) units.receive(1, n, 1, [&](i32 member) { return dest + member * share; });
         });
@@ -220,23 +256,22 @@ KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
     call.leave();
 }
 
-// In place, `source` is this member's part of `dest`.
-KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
+// Each member sends parts to all others; `part`: the bytes between the parts in its source, 0 where all receive the same.
+DEVICE void exchange_parts(const Collective &c, u64 part) {
     BlockUnits units(c.bytes);
-    CollectiveCall call(c);
-    u64 source = call.own() + c.source, dest = call.own() + c.dest;
+    u64 source = own_part(c) + c.source, dest = own_part(c) + c.dest, own = dest + c.team.me * c.bytes;
+    OutgoingUnits sent(c, units, own == source + c.team.me * part, c.team.n, source, part);
+    CollectiveCall call(c, entered(c, [&] { sent.read_first(); }));
     call.move_through_staging(
-        true,
-        [&] {
-            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
-                if (step > 0) call.send(call.right(step), unit, read_unit(source, c.bytes, unit));
-                else keep_unit(dest + c.team.me * c.bytes, source, c.bytes, unit);
-            });
-        },
-        [&] { receive_parts(call, units, dest); });
+        true, [&] { sent.send(call, own); }, [&] { receive_parts(call, units, dest); });
 }
 
-// Each member sends parts to all others; `part`: the bytes between the parts in its source, 0 where all receive the same.
+// In place, `source` is this member's part of `dest`.
+KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
+    exchange_parts(c, 0);
+}
+
+// The same in units of sixteen bytes.
 DEVICE void exchange_parts_lamport(const Collective &c, u64 part) {
     CollectiveCall call(c);
     u64 source = call.own() + c.source, dest = call.own() + c.dest, own = dest + c.team.me * c.bytes;
@@ -272,20 +307,7 @@ KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
 
 // In place, each thread has read what it sends before it writes to the same place.
 KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
-    BlockUnits units(c.bytes);
-    CollectiveCall call(c);
-    u64 source = call.own() + c.source, dest = call.own() + c.dest;
-    call.move_through_staging(
-        true,
-        [&] {
-            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
-                i32 member = call.right(step);
-                u64 part = source + member * c.bytes;
-                if (step > 0) call.send(member, unit, read_unit(part, c.bytes, unit));
-                else keep_unit(dest + member * c.bytes, part, c.bytes, unit);
-            });
-        },
-        [&] { receive_parts(call, units, dest); });
+    exchange_parts(c, c.bytes);
 }
 
 // Exchanges `bytes` bytes of two places.
@@ -364,17 +386,13 @@ KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
 // Only the root knows its `dest`.
 KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    CollectiveCall call(c);
     bool root = c.team.me == c.root;
-    u64 source = call.own() + c.source, dest = call.own() + c.dest;
+    u64 source = own_part(c) + c.source, dest = own_part(c) + c.dest, own = dest + c.root * c.bytes;
+    i32 step = c.team.step_to(c.root);
+    OutgoingUnits sent(c, units, step, root && own == source ? step : step + 1, source, 0);
+    CollectiveCall call(c, entered(c, [&] { sent.read_first(); }));
     call.move_through_staging(
-        false,
-        [&] {
-            units.for_each([&](u32 unit) {
-                if (root) keep_unit(dest + c.root * c.bytes, source, c.bytes, unit);
-                else call.send(c.root, unit, read_unit(source, c.bytes, unit));
-            });
-        },
+        false, [&] { sent.send(call, own); },
         [&] {
             if (root) receive_parts(call, units, dest);
         });
@@ -388,7 +406,7 @@ KERNEL STAGED nvshmemrs_gather_lamport(const __grid_constant__ Collective c) {
     call.move_through_staging(
         false,
         [&] {
-            i32 step = call.step_to(c.root);
+            i32 step = c.team.step_to(c.root);
             if (!root || own != source) units.send(step, step + 1, own, [&](i32) { return source; });
         },
         [&] {

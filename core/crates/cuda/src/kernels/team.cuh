@@ -41,6 +41,18 @@ struct Team {
     // Bytes of staging per member and parity: with flags, and in lamport.cuh.
     u64 slot;
     u64 lamport;
+
+    // The member `step` places on from this one, so that not all write to the same one at the same time.
+    __device__ i32 right(i32 step) const {
+        i32 member = me + step;
+        return member < n ? member : member - n;
+    }
+
+    // The step at which `right` is `member`.
+    __device__ i32 step_to(i32 member) const {
+        i32 step = member - me;
+        return step < 0 ? step + n : step;
+    }
 };
 static_assert(sizeof(Team) == 80, "as Team in mod.rs");
 
@@ -114,11 +126,21 @@ DEVICE void report(const Collective &c, u32 code, u64 epoch, u64 mine, u64 their
     if (code != STALE) store_relaxed_u32(c.state.abort, code);
 }
 
-// The state of the team as the kernel finds it. In a graph, a collective may begin before the kernel before it has ended.
-DEVICE TeamLocal entered(const Collective &c) {
+// The address of this PE's part of symmetric memory.
+DEVICE u64 own_part(const Collective &c) { return c.state.base + (u64)c.state.my_pe * c.state.stride; }
+
+// The state of the team as the kernel finds it. In a graph, a collective may begin before the kernel before it has ended. `read` is called once
+// that has ended: its loads are under way together with those of the state.
+template <class Read>
+DEVICE TeamLocal entered(const Collective &c, const Read &read) {
     read_arguments(c);
     wait_for_previous_kernel();
-    return *(const TeamLocal *)c.team.local;
+    TeamLocal now = *(const TeamLocal *)c.team.local;
+    read();
+    return now;
+}
+DEVICE TeamLocal entered(const Collective &c) {
+    return entered(c, [] {});
 }
 
 // For all threads: as `entered`, and in addition members that see this member's announcement see all earlier accesses of its stream. The
@@ -180,7 +202,7 @@ class CollectiveCall {
         for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x) parts[m] = part(m);
     }
 
-    __device__ u64 own() const { return c.state.base + (u64)c.state.my_pe * c.state.stride; }
+    __device__ u64 own() const { return own_part(c); }
 
     __device__ u64 call_of(i32 to, i32 member) const {
         return part(to) + c.team.sync + (parity * c.team.n + member) * 8;
@@ -278,17 +300,7 @@ class CollectiveCall {
         return !__syncthreads_or(!came);
     }
 
-    // Member `step` from this one on to the right, so that not all write to the same one at the same time.
-    __device__ i32 right(i32 step) const {
-        i32 member = c.team.me + step;
-        return member < c.team.n ? member : member - c.team.n;
-    }
-
-    // The step at which `right` is `member`.
-    __device__ i32 step_to(i32 member) const {
-        i32 step = member - c.team.me;
-        return step < 0 ? step + c.team.n : step;
-    }
+    __device__ i32 right(i32 step) const { return c.team.right(step); }
 
     __device__ i32 pe_of(i32 member) const {
         return c.team.step ? c.team.first + member * c.team.step : at<i32>(c.team.members + 4 * member);

@@ -379,10 +379,18 @@ fn chosen(
         (KernelSet::Reduces, Some(reduction)) => reduction.kernel(algorithm),
         _ => return None,
     };
+    // With flags, a thread sends to one member, unless its block would have more threads than the choice has.
+    let to_several = reduction.is_some() || operation == Operation::Broadcast;
+    let sends = match algorithm {
+        Algorithm::Flags if to_several && n > 2 => n,
+        _ => 1,
+    };
     let through_staging = |unit, each| {
-        let items = moved.div_ceil(unit);
-        let grid = items.div_ceil(threads).min(most);
-        let block = items.div_ceil(grid * each).min(MOST_THREADS);
+        let units = moved.div_ceil(unit);
+        let grid = (units * sends).div_ceil(threads).min(most);
+        let of_block = |items: u64| items.div_ceil(grid * each);
+        let block = of_block(units * sends).min(threads.max(of_block(units)));
+        let block = block.min(MOST_THREADS);
         geometry(kernel, n, grid, block, FLAG_THREADS)
     };
     let share = share(operation, bytes, team);

@@ -127,6 +127,39 @@ fn fits(plan: &Plan, bytes: u64, team: &TeamArgs, blocks: u32) {
     assert!(plan.shared <= 48 << 10);
 }
 
+/// With more than two members, as long as there are blocks for it; then a block has no more threads than the choice, unless its units do.
+#[test]
+fn with_flags_a_thread_sends_to_one_member() {
+    let large = |n| team(n, 16 << 20);
+    let choice = Choice {
+        up_to: u64::MAX,
+        algorithm: Algorithm::Flags,
+        blocks: 64,
+        threads: 64,
+        chunk: 0,
+    };
+    let of = |operation, n, bytes| {
+        let index = COLLECTIVES.iter().position(|one| *one == operation);
+        let plan = chosen(
+            index.unwrap(),
+            example(operation),
+            bytes,
+            &large(n),
+            (choice, 64),
+        );
+        plan.map(|plan| (plan.grid, plan.block)).unwrap()
+    };
+    for operation in [Reduce, Reducescatter, Inscan, Broadcast] {
+        assert_eq!(of(operation, 2, 1 << 10), (2, 64 + 32), "{operation:?}");
+        assert_eq!(of(operation, 4, 64), (1, 32 + 32), "{operation:?}");
+        assert_eq!(of(operation, 4, 1 << 10), (8, 64 + 32), "{operation:?}");
+        assert_eq!(of(operation, 4, 32 << 10), (64, 64 + 32), "{operation:?}");
+        assert_eq!(of(operation, 4, 64 << 10), (64, 128 + 32), "{operation:?}");
+    }
+    assert_eq!(of(Fcollect, 4, 1 << 10), (8, 64 + 32));
+    assert_eq!(of(Gather, 4, 1 << 10), (8, 64 + 32));
+}
+
 /// And one kernel does the others, and an exchange in place.
 #[test]
 fn engines_do_three_collectives_of_several_members() {
