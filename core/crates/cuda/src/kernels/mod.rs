@@ -23,6 +23,7 @@
 //!   is still queued then finds another generation, and reports that.
 //! * Graphs with collectives of a team are over when the team is destroyed: a late kernel could write to the staging of a later team with the
 //!   number.
+//! * The source of a collective can be read until its kernel has run, also if its team has been destroyed.
 //! * A PE has one collective of a team in flight at a time, and all members run the collectives of a team in the same order.
 //! * Every GPU of the job can run the blocks of a plan at the same time, as `blocks` of [`plan`] states; also the blocks of the collectives of
 //!   two teams (NVSHMEMRS_COLLECTIVES_AT_ONCE: of more), with multiprocessors left for other kernels. More large collectives at a time may

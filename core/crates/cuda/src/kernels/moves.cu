@@ -52,7 +52,7 @@ struct BlockUnits {
         for (u32 s = step, u = unit; s < (u32)steps; next(s, u)) with((i32)s, first + u);
     }
 
-    // From one of this thread's units in parts that follow one another to the next one.
+    // Moves `s` and `u` on to this thread's next unit of parts that follow one another.
     __device__ void next(u32 &s, u32 &u) const {
         s += steps_on, u += units_on;
         if (u >= count) s++, u -= count;
@@ -60,14 +60,15 @@ struct BlockUnits {
 };
 
 // The units of parts that this thread sends to the members of steps `from` to `to` on the right, `to` not included. Step 0 is this member: its
-// units are copied. Whole units are read early: the first one while the state of the team is read, each of the others before the one before it is
-// sent.
+// units are copied. A unit that is one aligned word is read early, so that its latency is hidden: the first one while the state of the team is
+// read, each later one before the unit before it is sent. Other units are read when they are sent.
 class OutgoingUnits {
   public:
     // `source`: the address of member 0's part; `each`: the bytes from one member's part to the next one's, 0 where all receive the same.
     __device__ OutgoingUnits(const Collective &given, const BlockUnits &of_block, i32 from, i32 to, u64 source, u64 each)
-        : c(given), units(of_block), part(source), part_step(each), begin((u32)from), end(of_block.count && to > from ? (u32)(to - from) : 0),
-          s(of_block.step), u(of_block.unit) {
+        : c(given), units(of_block), part(source), part_step(each), first_step((u32)from),
+          steps(of_block.count && to > from && threadIdx.x >= FLAG_THREADS ? (u32)(to - from) : 0), step(steps ? of_block.step : 0),
+          index(of_block.unit) {
         find();
     }
 
@@ -76,15 +77,15 @@ class OutgoingUnits {
         if (whole) data = at<u64>(place);
     }
 
-    // `own`: the destination of this member's part.
-    __device__ void send(const CollectiveCall &call, u64 own) {
-        while (s < end) {
-            u32 step = begin + s, unit = units.first + u, bytes = valid_bytes(c.bytes, unit);
+    // `own`: the destination of this member's part, which is not used where step 0 is not among the steps.
+    __device__ void send(const CollectiveCall &call, u64 own = 0) {
+        while (step < steps) {
+            u32 to = first_step + step, unit = units.first + index, bytes = valid_bytes(c.bytes, unit);
             u64 now = whole ? data : load_unit(place, bytes);
-            units.next(s, u);
+            units.next(step, index);
             find();
             if (whole) data = at<u64>(place);
-            if (step > 0) call.send(call.right((i32)step), unit, now);
+            if (to > 0) call.send(call.right((i32)to), unit, now);
             else store_unit(own + (u64)unit * 8, now, bytes);
         }
     }
@@ -93,16 +94,18 @@ class OutgoingUnits {
     const Collective &c;
     const BlockUnits &units;
     u64 part, part_step;
-    u32 begin, end;
-    // The next unit, its address, and whether it is in one aligned word, which is read to `data`.
-    u32 s, u;
+    // The first step, and the number of steps.
+    u32 first_step, steps;
+    // The next unit: its step, counted from the first one, and its number in the block. Its address, and whether it is one aligned word, which is
+    // read to `data`.
+    u32 step, index;
     u64 place, data;
     bool whole;
 
     __device__ void find() {
-        u32 unit = units.first + u;
-        place = part + c.team.right((i32)(begin + s)) * part_step + (u64)unit * 8;
-        whole = s < end && threadIdx.x >= FLAG_THREADS && place % 8 == 0 && valid_bytes(c.bytes, unit) == 8;
+        u32 unit = units.first + index;
+        place = part + c.team.right((i32)(first_step + step)) * part_step + (u64)unit * 8;
+        whole = step < steps && place % 8 == 0 && valid_bytes(c.bytes, unit) == 8;
     }
 };
 
@@ -271,7 +274,7 @@ KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
     exchange_parts(c, 0);
 }
 
-// The same in units of sixteen bytes.
+// As exchange_parts, in units of sixteen bytes.
 DEVICE void exchange_parts_lamport(const Collective &c, u64 part) {
     CollectiveCall call(c);
     u64 source = call.own() + c.source, dest = call.own() + c.dest, own = dest + c.team.me * c.bytes;
@@ -305,7 +308,7 @@ KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
     call.leave();
 }
 
-// In place, each thread has read what it sends before it writes to the same place.
+// In place, a block reads and writes the same units of each part, and reads all of them before it writes (move_through_staging).
 KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
     exchange_parts(c, c.bytes);
 }

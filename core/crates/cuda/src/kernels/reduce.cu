@@ -41,7 +41,8 @@ DEVICE void store_group(u64 part, u64 bytes, u32 group, const typename Group<T>:
     }
 }
 
-// Receives a group of members `from` to `to` but this one, whose pack stays; false: leave.
+// Receives a group of each of the members from `from` on: of TOGETHER at most, up to `to`, and not of this one, whose pack stays as it is. False:
+// the caller must leave.
 template <class T>
 DEVICE bool receive_groups(const CollectiveCall &call, i32 from, i32 to, u32 group, typename Group<T>::Packed (&packs)[TOGETHER]) {
     static constexpr int UNITS = Group<T>::UNITS;
@@ -95,7 +96,7 @@ DEVICE void fold_all(const CollectiveCall &call, const BlockUnits &units, i32 me
     });
 }
 
-// The same for two members, with less code.
+// As fold_all, for two members: without the loop over members, which takes 0.17 us more, and with the processor's sums of pairs.
 template <class T>
 DEVICE void fold_both(const CollectiveCall &call, const BlockUnits &units, u64 mine) {
     typedef typename Group<T>::Packed Packed;
@@ -111,7 +112,8 @@ DEVICE void fold_both(const CollectiveCall &call, const BlockUnits &units, u64 m
     });
 }
 
-// In place, each thread has read what it sends, and what it folds, before it writes to the same place.
+// In place, a block reads and writes the same units of each part, and reads all that it sends before it writes (move_through_staging). The thread
+// that writes a result has itself read this member's elements there.
 template <class T>
 DEVICE void reduce_flags(const Collective &c) {
     i32 n = c.team.n, me = c.team.me, members = c.operation == INSCAN ? me + 1 : c.operation == EXSCAN ? me : n;
@@ -121,7 +123,7 @@ DEVICE void reduce_flags(const Collective &c) {
     OutgoingUnits sent(c, units, 1, scan ? n - me : n, source, part);
     CollectiveCall call(c, entered(c, [&] { sent.read_first(); }));
     call.move_through_staging(
-        !scan, [&] { sent.send(call, 0); },
+        !scan, [&] { sent.send(call); },
         [&] {
             if (n == 2 && !scan) fold_both<T>(call, units, source + me * part);
             else fold_all<T>(call, units, members, source + me * part);

@@ -129,8 +129,9 @@ DEVICE void report(const Collective &c, u32 code, u64 epoch, u64 mine, u64 their
 // The address of this PE's part of symmetric memory.
 DEVICE u64 own_part(const Collective &c) { return c.state.base + (u64)c.state.my_pe * c.state.stride; }
 
-// The state of the team as the kernel finds it. In a graph, a collective may begin before the kernel before it has ended. `read` is called once
-// that has ended: its loads are under way together with those of the state.
+// The state of the team as the kernel finds it. In a graph, a collective may begin before the kernel before it has ended. `read` is called when the
+// previous kernel has ended, so that the loads in `read` and those of the state are under way together. It is also called in a kernel whose team
+// is no more: the addresses must be valid then, too.
 template <class Read>
 DEVICE TeamLocal entered(const Collective &c, const Read &read) {
     read_arguments(c);
@@ -334,7 +335,8 @@ class CollectiveCall {
     // data shows its arrival, so the announcement orders nothing. `mutual`: each member receives data with flags of all others, which shows that they
     // have entered; then members announce calls only after they have polled for long. Yet the calls of 2 of every 2^20 epochs are announced: a word that
     // is as old as 2^32 epochs would look like the announcement of another call. The block's threads agree on the state of the team while its
-    // data is on the way; each has read the same state, unless the team is destroyed meanwhile.
+    // data is on the way; each has read the same state, unless the team is destroyed meanwhile. This vote also separates the block's reads in `send`
+    // from its writes in `receive`, on which calls in place depend.
     template <class Send, class Receive>
     __device__ void move_through_staging(bool mutual, const Send &send, const Receive &receive) const {
         bool moves = threadIdx.x >= FLAG_THREADS;

@@ -379,7 +379,7 @@ fn chosen(
         (KernelSet::Reduces, Some(reduction)) => reduction.kernel(algorithm),
         _ => return None,
     };
-    // With flags, a thread sends to one member, unless its block would have more threads than the choice has.
+    // With flags, a thread of a team of more than two members sends to one member, unless its block would have more threads than the choice.
     let to_several = reduction.is_some() || operation == Operation::Broadcast;
     let sends = match algorithm {
         Algorithm::Flags if to_several && n > 2 => n,
@@ -387,7 +387,7 @@ fn chosen(
     };
     let through_staging = |unit, each| {
         let units = moved.div_ceil(unit);
-        let grid = (units * sends).div_ceil(threads).min(most);
+        let grid = (units * sends).div_ceil(threads).min(most).min(units);
         let of_block = |items: u64| items.div_ceil(grid * each);
         let block = of_block(units * sends).min(threads.max(of_block(units)));
         let block = block.min(MOST_THREADS);

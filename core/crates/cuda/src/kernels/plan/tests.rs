@@ -127,7 +127,8 @@ fn fits(plan: &Plan, bytes: u64, team: &TeamArgs, blocks: u32) {
     assert!(plan.shared <= 48 << 10);
 }
 
-/// With more than two members, as long as there are blocks for it; then a block has no more threads than the choice, unless its units do.
+/// A thread of a team of more than two members sends to one member while there are blocks for that. When there are not, a block has as many
+/// threads as the choice, or as it has units if those are more.
 #[test]
 fn with_flags_a_thread_sends_to_one_member() {
     let large = |n| team(n, 16 << 20);
@@ -152,6 +153,8 @@ fn with_flags_a_thread_sends_to_one_member() {
     for operation in [Reduce, Reducescatter, Inscan, Broadcast] {
         assert_eq!(of(operation, 2, 1 << 10), (2, 64 + 32), "{operation:?}");
         assert_eq!(of(operation, 4, 64), (1, 32 + 32), "{operation:?}");
+        assert_eq!(of(operation, 64, 8), (1, 64 + 32), "{operation:?}");
+        assert_eq!(of(operation, 1, 1 << 10), (2, 64 + 32), "{operation:?}");
         assert_eq!(of(operation, 4, 1 << 10), (8, 64 + 32), "{operation:?}");
         assert_eq!(of(operation, 4, 32 << 10), (64, 64 + 32), "{operation:?}");
         assert_eq!(of(operation, 4, 64 << 10), (64, 128 + 32), "{operation:?}");
