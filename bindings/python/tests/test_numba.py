@@ -102,6 +102,12 @@ def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
     assert out.count("numba ok: ") == n * 6, out
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_threads_of_the_simulator_share_their_arrays(check: bool) -> None:
+    out = launched(1, program("numba_shared.py"), check=check)
+    assert out.count("numba shared ok") == 1, out
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_kernels_lend_shared_memory(n: int) -> None:
     out = launched(n, program("numba_lent.py"))

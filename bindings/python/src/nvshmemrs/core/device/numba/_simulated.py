@@ -22,6 +22,7 @@ import numpy as np
 from numba.cuda.simulator import args as _args
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
 from numba.cuda.simulator.kernel import BlockThread
+from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from ..._job import check, job, lib
 from ..._operand import operand
@@ -545,6 +546,25 @@ def _wrap(self: Any, retr: Any, stream: Any = 0) -> Any:
     return _to_device(self, retr, stream)
 
 
-def install() -> None:
-    """Makes the simulator pass symmetric arrays as they are."""
-    _args.InOut.to_device = _wrap
+_Shared: Any = FakeCUDAShared  # its methods have no types
+_shared_array = _Shared.array
+_sharing = threading.Lock()
+
+
+def _share(self: Any, shape: Any, dtype: Any, alignment: Any = None) -> Any:
+    """``cuda.shared.array``, by one thread at a time. The simulator looks for the array of a line,
+    and then stores a new one, so threads that come together would have an array each. It takes this
+    function's line for the program's, so each line of the program has a dictionary of its own."""
+    caller = sys._getframe(1)
+    with _sharing:
+        of_lines = vars(self).setdefault("of_lines", {})
+        line = (caller.f_code.co_filename, caller.f_lineno)
+        self._allocations = of_lines.setdefault(line, {})
+        return _shared_array(self, shape, dtype, alignment)
+
+
+def install(wrap: Callable[..., Any] = _wrap) -> None:
+    """Makes the simulator pass symmetric arrays as they are, by `wrap`, and makes the threads of a
+    block share their arrays."""
+    _args.InOut.to_device = wrap
+    _Shared.array = _share
