@@ -93,7 +93,10 @@ NVSHMEMRS_I_DEVICE bool any_of_warpgroup(u32 barrier, bool vote) {
     return result != 0;
 }
 // Ends the kernel. Only the host's shim uses the argument, which says whether the host has a report.
-NVSHMEMRS_I_DEVICE void stop(bool) { __trap(); }
+[[noreturn]] NVSHMEMRS_I_DEVICE void stop(bool) {
+    __trap();
+    __builtin_unreachable();
+}
 
 // Operations of a multiprocessor's copy engines. `shared`: addresses in shared memory.
 NVSHMEMRS_I_DEVICE bool is_global(u64 at) { return __isGlobal((const void *)at); }

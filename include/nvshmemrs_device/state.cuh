@@ -43,7 +43,7 @@ struct Warpgroup {
 // ---- State and checks. ----
 
 template <int = 0>
-__device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 operation, i32 pe, u64 address, u64 bytes) {
+[[noreturn]] __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 operation, i32 pe, u64 address, u64 bytes) {
     Report *report = (Report *)((const Job *)job)->report;
     if (report && compare_swap(&report->state, 0u, 1u) == 0) {
         report->kind = kind;
@@ -61,7 +61,7 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
 
 // The texts have no numbers, because printing numbers would need a stack frame in every kernel. In a state of another version the job is at
 // the same place, and so is the job's report.
-template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
+template <int = 0> [[noreturn]] __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
     if (magic == STATE_MAGIC && version == (STATE_VERSION | VERSION_WATCHED)) {
         printf("nvshmemrs: a kernel was called with a state of a checked job, and was not compiled with NVSHMEMRS_DEVICE_RECORD\n");
         report(job, caller, WRONG_VERSION, 0, STATE_VERSION, version, 0);

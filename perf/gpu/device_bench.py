@@ -1,6 +1,7 @@
-"""run-gpu-bench --device: times of the functions that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests.
+"""run-gpu-bench --device: times of the functions that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests; and of
+exchanges of all PEs, by a program of NVSHMEM's names that is compiled against each library.
 
-Our program is compiled here by nvcc. The perftests are compiled here, too, from a checkout of NVSHMEM's source that the caller names, against
+The programs are compiled here by nvcc. The perftests are compiled here, too, from a checkout of NVSHMEM's source that the caller names, against
 the NVSHMEM that Python's packages hold, unless the folder has the programs themselves; mpirun starts them. A side that cannot be built or
 run is named.
 """
@@ -48,6 +49,9 @@ ROWS = [
 LEAST = {"put 64 MiB, 132 blocks of 256, GB/s": 365.0, "put 64 MiB, 16 blocks of a warp, lent shared memory, GB/s": 340.0}
 PERF = re.compile(r"&&&& PERF (\S+?)___(\S*?)___size__(\d+)___(\S+) ([\d.]+)")
 NVSHMEM = "import nvidia.nvshmem; print(list(nvidia.nvshmem.__path__)[0])"
+# The largest ratios of the times of exchanges of all PEs, by operation, and by bytes where they differ.
+EXCHANGE_LIMITS = {"ring of put_signal": 0.6, "all-to-all of put_signal": 0.6, "barrier_all, block": 0.7, "int64 sum, block": 0.5}
+LARGE_SUMS = {65536: 0.25, MI: 0.15}
 
 
 def last_words(done: subprocess.CompletedProcess) -> str:
@@ -70,13 +74,18 @@ def ours(dist: Path, nvcc: str, work: Path, turns: int, limit: float) -> tuple[d
     made = run([nvcc, "-std=c++17", "-O3", "-arch=native", f"-I{dist}/include", str(source), *libraries, "-o", program], limit, dict(os.environ))
     if made.returncode:
         return {}, last_words(made)
+    return medians(dist, 2, program, limit, "nvshmemrs", [{}] * turns)
+
+
+def medians(dist: Path, n: int, program: str, limit: float, side: str, turns: list[dict[str, str]]) -> tuple[dict[tuple[str, int], float], str]:
+    """The medians that a program of `n` PEs printed by operation and bytes, in us, and why there are none. Each turn has its own environment."""
     times: dict[tuple[str, int], list[float]] = {}
     why = ""
-    for _ in range(turns):
-        env = {**os.environ, "NVSHMEMRS_TIMEOUT": "60", "CUDA_MODULE_LOADING": "EAGER"}
+    for own in turns:
+        env = {**os.environ, "NVSHMEMRS_TIMEOUT": "60", "CUDA_MODULE_LOADING": "EAGER", **own}
         began = time.monotonic()
-        done = run([str(dist / "bin/nvshmemrs-run"), "-n", "2", "--", program], limit, env)
-        print(f"nvshmemrs: {time.monotonic() - began:.1f} s", flush=True)
+        done = run([str(dist / "bin/nvshmemrs-run"), "--stall-after", "0", "-n", str(n), "--", program], limit, env)
+        print(f"{n} PEs, {side}: {time.monotonic() - began:.1f} s", flush=True)
         for line in done.stdout.splitlines():
             if line.startswith("{"):
                 case = json.loads(line)
@@ -85,6 +94,61 @@ def ours(dist: Path, nvcc: str, work: Path, turns: int, limit: float) -> tuple[d
             why = last_words(done)
             break
     return {case: statistics.median(us) for case, us in times.items()}, why
+
+
+def exchange_programs(dist: Path, nvcc: str, package: str, work: Path, limit: float) -> dict[str, str]:
+    """The program of all PEs' exchanges by its library; prints why a library has none."""
+    source = str(dist / "share/nvshmemrs/bench/device_exchange.cu")
+    library = next(iter(sorted(Path(package, "lib").glob("libnvshmem_host.so*"))), None) if package else None
+    ours = ["-I" + str(dist / "include"), "-I" + str(dist / "include/nvshmemrs-compat"), f"-L{dist}/lib", "-lnvshmemrs_nvshmem", "-lnvshmemrs"]
+    options = {"nvshmemrs": [*ours, "-lcuda", "-Xlinker", f"-rpath={dist}/lib"]}
+    if library is None:
+        print("NVSHMEM: exchanges not measured: Python has no nvidia.nvshmem, or its folder has no libnvshmem_host.so")
+    else:
+        theirs = ["-rdc=true", f"-I{package}/include", f"-L{package}/lib", "-lnvshmem_device", "-Xlinker", str(library), "-lcuda", "-lnvidia-ml"]
+        options["NVSHMEM"] = [*theirs, "-Xlinker", f"-rpath={package}/lib"]
+    programs = {}
+    for side, words in options.items():
+        file = str(work / f"exchange-{side}")
+        made = run([nvcc, "-std=c++17", "-O3", "-arch=native", source, *words, "-o", file], limit, dict(os.environ))
+        if made.returncode:
+            print(f"{side}: exchanges not measured: {last_words(made)}")
+        else:
+            programs[side] = file
+    return programs
+
+
+def exchanges(dist: Path, programs: dict[str, str], n: int, turns: int, limit: float, work: Path, table) -> tuple[list[dict], bool]:
+    """Measures the exchanges of `n` PEs, and prints their table: the figures, and whether each program ended well."""
+    found, whole = {}, "nvshmemrs" in programs
+    for side, program in programs.items():
+        env = [
+            {
+                "BENCH_UNIQUE_ID": str(work / f"id-{side}-{n}-{turn}"),
+                "NVSHMEMRS_MEMORY": "device",
+                "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": os.environ.get("NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", "lo"),
+                "NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY": "AF_INET",
+                "NVSHMEM_REMOTE_TRANSPORT": "none",
+                "NVSHMEM_DISABLE_NVLS": "1",
+                "NVSHMEM_SYMMETRIC_SIZE": "256M",
+            }
+            for turn in range(turns)
+        ]
+        found[side], why = medians(dist, n, program, limit, side, env)
+        if why:
+            print(f"{side}, exchanges of {n} PEs: FAILED: {why}")
+            whole = False
+    mine, theirs = found.get("nvshmemrs", {}), found.get("NVSHMEM", {})
+    rows, figures = [], []
+    for case in sorted(mine | theirs):
+        us, peer = mine.get(case), theirs.get(case)
+        cells = [f"{time_:.2f}" if time_ else "" for time_ in (us, peer)] + [f"{us / peer:.3f}" if us and peer else ""]
+        title = f"{case[0]}, {case[1]} bytes"
+        limit_ = LARGE_SUMS.get(case[1]) if "sum" in case[0] else None
+        rows.append([title, *cells, *judge(title, us, peer, limit_ or EXCHANGE_LIMITS[case[0]])])
+        figures.append({"n": n, "op": case[0], "bytes": case[1], "nvshmemrs": us, "NVSHMEM": peer})
+    table(f"exchanges of all PEs by kernels, {n} PEs, us of a loop", ["", "nvshmemrs", "NVSHMEM", "ratio", "wanted", ""], rows)
+    return figures, whole
 
 
 def build_perftests(source: Path, nvcc: str, package: Path, work: Path) -> dict[str, Path] | str:
@@ -183,12 +247,25 @@ def compile_times(dist: Path, nvcc: str, work: Path, limit: float) -> list[str]:
     return [*cells, f"at most {MOST_LONGER}", "met" if longer <= MOST_LONGER else "MISSED"]
 
 
-def device(dist: Path, python: str, source: Path | None, turns: int, limit: float, out: Path, table) -> int:
-    """Measures, and prints the table. Exit status as run-gpu-bench's."""
+def device(dist: Path, python: str, source: Path | None, numbers: list[int], turns: int, limit: float, out: Path, table) -> int:
+    """Measures exchanges with each of these numbers of PEs, and the functions with 2 PEs if 2 is among them; prints tables. Exit status as
+    run-gpu-bench's."""
     nvcc = shutil.which("nvcc")
     if nvcc is None:
         print("run-gpu-bench --device: nvcc is not on PATH")
         return 2
+    package = run([python, "-c", NVSHMEM], 60, dict(os.environ)).stdout.strip()
+    with tempfile.TemporaryDirectory() as folder:
+        programs = exchange_programs(dist, nvcc, package, Path(folder), limit)
+        measured = [exchanges(dist, programs, n, turns, limit, Path(folder), table) for n in numbers]
+    document = [row for rows, _ in measured for row in rows]
+    (out / "gpu-bench-exchange.json").write_text(json.dumps(document, indent=1) + "\n")
+    status = 0 if all(whole for _, whole in measured) else 1
+    return max(status, functions(dist, nvcc, python, package, source, turns, limit, out, table)) if 2 in numbers else status
+
+
+def functions(dist: Path, nvcc: str, python: str, package: str, source: Path | None, turns: int, limit: float, out: Path, table) -> int:
+    """Measures the functions with 2 PEs, and prints their table. Exit status as run-gpu-bench's."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         compiled = compile_times(dist, nvcc, work, limit)
@@ -197,7 +274,6 @@ def device(dist: Path, python: str, source: Path | None, turns: int, limit: floa
             print(f"nvshmemrs: FAILED: {why}")
         (out / "gpu-bench-device.json").write_text(json.dumps([[*case, us] for case, us in mine.items()]) + "\n")
         theirs: dict[str, list[tuple[str, int, float]]] = {}
-        package = run([python, "-c", NVSHMEM], 60, dict(os.environ)).stdout.strip()
         if source is None or not package:
             print("NVSHMEM: not measured: " + ("--perftest names no checkout of its source" if source is None else f"{python} has no nvidia.nvshmem"))
         else:

@@ -302,13 +302,14 @@ def main() -> int:
     if gpus == 0:
         print("run-gpu-bench: no GPU to run on: libcuda.so.1 is missing or sees none", file=sys.stderr)
         return 2
+    numbers = [n for n in args.pes or ([1] if gpus == 1 else [n for n in (2, 4, 8) if n <= gpus]) if 1 <= n <= gpus]
     if args.device:
         if gpus < 2:
             print("run-gpu-bench --device: it needs 2 GPUs", file=sys.stderr)
             return 2
         from device_bench import device
 
-        return device(DIST, args.python, args.perftest, args.turns, args.limit, out, table)
+        return device(DIST, args.python, args.perftest, numbers, args.turns, args.limit, out, table)
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     gpu = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()[:1] if shutil.which("nvidia-smi") else []
     machine = {"gpus": gpus, "gpu": gpu, "host": platform.node(), "date": time.strftime("%Y-%m-%d %H:%M"), "command": sys.argv}
@@ -316,7 +317,6 @@ def main() -> int:
     if in_python:
         env = {**os.environ, **OFF, "PYTHONPATH": with_package()}
         return python_kernels.python_kernels(args, gpus, machine, out, env, run, figures, table)
-    numbers = [n for n in args.pes or ([1] if gpus == 1 else [n for n in (2, 4, 8) if n <= gpus]) if 1 <= n <= gpus]
     sides = args.sides.split(",")
     library = nvshmem_library(args.python)
     absent = {}

@@ -167,6 +167,26 @@ fn nvcc_compiles_and_links_units_and_a_library() {
     assert!(bytes.windows(name.len()).any(|part| part == name));
 }
 
+/// A multiprocessor has 65,536 registers, so a block of 1024 threads can be started if a thread has 64 of them. The kernels are those of
+/// `run-gpu-bench --device`, of which two have such blocks.
+#[test]
+fn blocks_of_1024_threads_can_put() {
+    let mut command = nvcc();
+    command.args(["-cubin", "-Xptxas", "-v", "-o", "/dev/null"]);
+    command.arg(workspace().join("perf/gpu/device_exchange.cu"));
+    let output = run(&mut command, SLOW).succeeded();
+    for kernel in ["_Z4ringPcmPmi", "_Z10all_to_allPcPKcmPmi"] {
+        let (_, report) = output
+            .stderr
+            .split_once(&format!("entry function '{kernel}'"))
+            .expect(kernel);
+        let (_, used) = report.split_once("Used ").expect("a number of registers");
+        let (used, _) = used.split_once(" registers").expect("registers");
+        let registers: u32 = used.parse().expect("a number");
+        assert!(registers <= 64, "{kernel} needs {registers} registers");
+    }
+}
+
 /// Tiles of CUTLASS's own types, and of NVSHMEM's types as torch and others spell them.
 #[test]
 fn nvcc_compiles_tiles_of_cute_and_of_spelled_types() {

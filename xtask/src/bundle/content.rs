@@ -33,7 +33,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 15] = [
 
 /// Files and folders that are copied unchanged.
 #[rustfmt::skip]
-const TEXTS: [(&str, &str); 25] = [
+const TEXTS: [(&str, &str); 26] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -46,6 +46,7 @@ const TEXTS: [(&str, &str); 25] = [
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     ("perf/gpu/device_bench.py", "share/nvshmemrs/bench/device_bench.py"),
     ("perf/gpu/device_bench.cu", "share/nvshmemrs/bench/device_bench.cu"),
+    ("perf/gpu/device_exchange.cu", "share/nvshmemrs/bench/device_exchange.cu"),
     ("perf/gpu/torch_peer.py", "share/nvshmemrs/bench/torch_peer.py"),
     ("perf/gpu/nvshmem4py_job.py", "share/nvshmemrs/bench/nvshmem4py_job.py"),
     ("perf/gpu/python_cost.py", "share/nvshmemrs/bench/python_cost.py"),
