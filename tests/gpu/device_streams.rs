@@ -104,6 +104,22 @@ nvshmemrs_tests::cases! {
 
 /// The library makes its resources for repeated calls at a time when no call waits.
 #[test]
+fn parts_run_one_after_another_in_a_process() {
+    let parts = ["let_go", "function", "nbi"];
+    let mut command = launcher(2, &[]);
+    with_fakes(&mut command).arg(&*PROGRAM).args(parts);
+    let output = run(&mut command, HANG).succeeded();
+    for part in parts {
+        all_say(&output, &format!("streams ok: {part}\n"), 2);
+    }
+    let refused = output_of(&PROGRAM, "no_such_part", 1, &[]);
+    refused
+        .assert_code(6)
+        .assert_stderr("PART..., of graph teams ");
+    refused.assert_no_stdout(" ok: ");
+}
+
+#[test]
 fn calls_that_come_again_on_many_streams_do_not_wait_for_another_one() {
     for n in [1, 2] {
         let output = output("crowd", n, &[("FAKE_CUDA_BUSY", "1")]);

@@ -388,5 +388,5 @@ int main(int argc, char **argv)
 {
     static const part_t all[] = {{"beside", beside}, {"beside_two", beside_two}, {"waits", waits}, {"freed", freed}, {"replayed", replayed},
                                  {"notice", notice}, {"notice_unheard", notice_unheard}};
-    return run_part(argc, argv, all, sizeof all / sizeof *all, "beside");
+    return run_parts(argc, argv, all, sizeof all / sizeof *all, "beside");
 }

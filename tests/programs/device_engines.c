@@ -309,5 +309,5 @@ int main(int argc, char **argv)
 {
     static const part_t all[] = {{"values", values}, {"graph", graph}, {"teams", teams}, {"operations", operations}, {"algorithms", algorithms},
                                  {"unfinished", unfinished}, {"recorded_again", recorded_again}};
-    return run_part(argc, argv, all, sizeof all / sizeof *all, "engines");
+    return run_parts(argc, argv, all, sizeof all / sizeof *all, "engines");
 }

@@ -15,8 +15,10 @@ static inline void gate(void *open)
         pause_ms(1);
 }
 
+/* An earlier part may have set `open`. */
 static inline void hold_up(cuda_stream_t stream, atomic_int *open)
 {
+    atomic_store(open, 0);
     CUDA(cuLaunchHostFunc, (cuda_stream_t, void (*)(void *), void *), stream, gate, open);
 }
 

@@ -375,5 +375,5 @@ int main(int argc, char **argv)
         {"held_init", held_init},
         {"held_survivor", held_survivor},
     };
-    return run_part(argc, argv, all, sizeof all / sizeof *all, "held");
+    return run_parts(argc, argv, all, sizeof all / sizeof *all, "held");
 }

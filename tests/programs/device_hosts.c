@@ -267,5 +267,5 @@ int main(int argc, char **argv)
     static const part_t all_parts[] = {
         {"buffers", buffers}, {"streams", streams}, {"registered", registered}, {"far", far}, {"killed", killed},
     };
-    return run_part(argc, argv, all_parts, sizeof all_parts / sizeof *all_parts, "device hosts");
+    return run_parts(argc, argv, all_parts, sizeof all_parts / sizeof *all_parts, "device hosts");
 }

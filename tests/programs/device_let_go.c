@@ -308,5 +308,5 @@ int main(int argc, char **argv)
                                  {"after_captured", after_captured}, {"after_captured_stream", after_captured_stream},
                                  {"after_let_go", after_let_go}, {"after_let_go_stream", after_let_go_stream},
                                  {"given_up_behind", given_up_behind}, {"given_up_alone", given_up_alone}, {"full", let_go_beside_full}};
-    return run_part(argc, argv, all, sizeof all / sizeof *all, "let go");
+    return run_parts(argc, argv, all, sizeof all / sizeof *all, "let go");
 }

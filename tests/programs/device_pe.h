@@ -97,22 +97,33 @@ typedef struct {
     void (*run)(void);
 } part_t;
 
-/* Runs the part that the argument names; returns the exit status. */
-static inline int run_part(int argc, char **argv, const part_t *all, size_t count, const char *says)
+static inline const part_t *find_part(const part_t *all, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (argc == 2 && strcmp(argv[1], all[i].name) == 0) {
-            all[i].run();
-            printf("%s ok: %s\n", says, argv[1]);
-            fflush(stdout);
-            return 0;
-        }
-    }
-    fprintf(stderr, "usage: %s PART, one of", argv[0]);
     for (size_t i = 0; i < count; i++)
-        fprintf(stderr, " %s", all[i].name);
-    fprintf(stderr, "\n");
-    return 6;
+        if (strcmp(all[i].name, name) == 0)
+            return &all[i];
+    return NULL;
+}
+
+/* Runs the parts that the arguments name, one after another; returns the exit status. */
+static inline int run_parts(int argc, char **argv, const part_t *all, size_t count, const char *says)
+{
+    int known = 0;
+    for (int i = 1; i < argc; i++)
+        known += find_part(all, count, argv[i]) != NULL;
+    if (known == 0 || known < argc - 1) {
+        fprintf(stderr, "usage: %s PART..., of", argv[0]);
+        for (size_t i = 0; i < count; i++)
+            fprintf(stderr, " %s", all[i].name);
+        fprintf(stderr, "\n");
+        return 6;
+    }
+    for (int i = 1; i < argc; i++) {
+        find_part(all, count, argv[i])->run();
+        printf("%s ok: %s\n", says, argv[i]);
+        fflush(stdout);
+    }
+    return 0;
 }
 
 static inline void free_stream(nvshmemrs_stream_t stream, cuda_stream_t raw)

@@ -452,5 +452,5 @@ int main(int argc, char **argv)
         {"values", values}, {"teams", teams}, {"graph", graph}, {"refused", refused}, {"unmapped", unmapped}, {"counts", counts},
         {"one_too_large", one_too_large}, {"checked", checked},
     };
-    return run_part(argc, argv, all, sizeof all / sizeof *all, "private");
+    return run_parts(argc, argv, all, sizeof all / sizeof *all, "private");
 }

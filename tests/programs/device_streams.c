@@ -738,5 +738,5 @@ int main(int argc, char **argv)
                                  {"function", function}, {"places", places}, {"result", result}, {"two_streams", two_streams},
                                  {"pageable", pageable}, {"overshoot", overshoot}, {"repeated", repeated}, {"crowd", crowd}, {"backpressure", backpressure},
                                  {"late_memory", late_memory}};
-    return run_part(argc, argv, all, sizeof all / sizeof *all, "streams");
+    return run_parts(argc, argv, all, sizeof all / sizeof *all, "streams");
 }

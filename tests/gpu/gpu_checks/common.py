@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,6 +45,17 @@ def program(name: str) -> str:
 
 def processes(n: int, *command: str) -> list[str]:
     return [LAUNCHER, "-n", str(n), "--", *command]
+
+
+def together(n: int, parts: Iterable[str]) -> list[list[str]]:
+    """The parts of a program that run in one process: all of them with more than 2 PEs, because the driver of 8 GPUs takes 10 s to start."""
+    parts = list(parts)
+    return [parts] if n > 2 else [[part] for part in parts]
+
+
+def one_of(parts: list[str]) -> str:
+    """A regular expression for any of these parts."""
+    return f"({'|'.join(parts)})"
 
 
 def pes_of(n: int) -> str:

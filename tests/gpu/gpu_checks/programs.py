@@ -9,7 +9,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from .common import EXAMPLES, LANGUAGES, LAUNCHER, Check, processes, program, python_env
+from .common import EXAMPLES, LANGUAGES, LAUNCHER, Check, one_of, processes, program, python_env, together
 
 FULL = str(64 << 20)  # bytes of the largest transfer
 SMALL = str(1 << 20)
@@ -46,8 +46,12 @@ def correctness(n: int, most: str) -> list[Check]:
 
 def by_part(n: int, name: str, parts: list[str], says: str, title: str = "") -> list[Check]:
     """Each part of a program in C."""
-    command = processes(n, program(name))
-    return [Check(f"{n} processes: {title}{part}, C", [*command, part], f"{says} ok: {part}$", n, gpus=n) for part in parts]
+    checks = []
+    for some in together(n, parts):
+        words = f"{says} ok: {one_of(some)}$"
+        said = n * len(some)
+        checks.append(Check(f"{n} processes: {title}{' '.join(some)}, C", processes(n, program(name), *some), words, said, gpus=n, limit=60.0 * len(some)))
+    return checks
 
 
 def engines(n: int) -> list[Check]:

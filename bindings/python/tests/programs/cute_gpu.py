@@ -1,7 +1,7 @@
 """Launches the kernels of CuTe that ``cute/build.py`` compiled, where there is no CuTe: cubins,
 loaded by cuda.core. What they write is compared with what NumPy computes, and what lies around it.
 
-    nvshmemrs-run -n 2 -- python cute_gpu.py FOLDER PART
+    nvshmemrs-run -n 2 -- python cute_gpu.py FOLDER PART...
 
 The parts: moves, lends, atomics, ordered, collectives, queries, meets, checked, killed, times. Under
 ``checked``, NVSHMEMRS_DEVICE_CHECK is 1. Under ``killed`` the last PE kills itself.
@@ -29,7 +29,7 @@ try:
 except ImportError:
     FLOAT8 = {}
 
-FOLDER, PART = Path(sys.argv[1]), sys.argv[2]
+FOLDER, PARTS = Path(sys.argv[1]), sys.argv[2:]
 LISTED = json.loads((FOLDER / "kernels.json").read_text())
 THREADS, N, STEP = 128, 37, 41
 PUT_ROWS, GET_ROWS, SIGNALS, CELLS, ROUNDS = 13, 7, 6, 17, 256
@@ -39,7 +39,7 @@ NUMBERS, BITS = ("min", "max", "sum", "prod"), ("and", "or", "xor")
 
 number = int(os.environ.get("NVSHMEMRS_PE", "0")) % cupy.cuda.runtime.getDeviceCount()
 cupy.cuda.Device(number).use()
-HEAP = 1 << 28 if PART in ("moves", "times") else 1 << 25
+HEAP = 1 << 28 if {"moves", "times"} & {*PARTS} else 1 << 25
 device = Device(number)
 device.set_current()
 nvshmem.init(device=device, heap_bytes=HEAP, timeout=60)
@@ -418,6 +418,8 @@ def times():
             print(f"{name:40} {value:8.2f} {unit}")
 
 
-{"checked": checked_part}.get(PART, globals().get(PART))()
+for part in PARTS:
+    {"checked": checked_part}.get(part, globals().get(part))()
 nvshmem.finalize()
-print(f"cute ok: {PART}", flush=True)
+for part in PARTS:
+    print(f"cute ok: {part}", flush=True)
