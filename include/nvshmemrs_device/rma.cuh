@@ -101,17 +101,20 @@ template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u
     copy_as<G, Bytes16>(dest + lead * 16, source + lead * 16, count - lead);
 }
 
+// Copies a word by each thread, if that is enough and all is aligned to words. It needs neither loops nor edges, whose instructions take longer
+// than a small message.
+template <class G, class W> NVSHMEMRS_I_DEVICE bool copy_word_each(u64 dest, u64 source, u64 bytes) {
+    if (bytes > G::size() * sizeof(W) || (dest | source | bytes) % sizeof(W) != 0) return false;
+    u64 at = G::rank() * sizeof(W);
+    if (at < bytes) write<W>(dest + at, read<W>(source + at));
+    return true;
+}
+
 // Copies `bytes` bytes of elements aligned to ALIGN; source and destination do not overlap. The group's threads share the work. `lent`: see
 // State.
 template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes, u32 lent = 0) {
-    if constexpr (ALIGN <= 8) {
-        // One element needs no loop.
-        typedef typename WordOf<ALIGN>::type W;
-        if (bytes <= ALIGN) {
-            if (bytes == ALIGN && G::rank() == 0) write<W>(dest, read<W>(source));
-            return;
-        }
-    }
+    if (copy_word_each<G, u64>(dest, source, bytes)) return;
+    if (ALIGN < 8 && copy_word_each<G, typename WordOf<ALIGN>::type>(dest, source, bytes)) return;
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
     u64 head = least((u64)(-dest) & (power - 1), bytes), count = (bytes - head) >> log_of(power), body = count * power;
