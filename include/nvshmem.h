@@ -24,9 +24,15 @@
 
 #ifndef __CUDACC_RTC__
 
+/* NVSHMEM's header includes these, nvshmemx.h and CUDA's runtime, so programs use them without an include of their own. */
+#include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- Types of CUDA: its own where its headers are found, unless NVSHMEMRS_NO_CUDA_HEADERS is defined ---- */
 
@@ -34,9 +40,13 @@
 #if __has_include(<cuda.h>) && __has_include(<cuda_runtime_api.h>)
 #define NVSHMEMRS_NVSHMEM_CUDA
 #include <cuda.h>
+/* The headers below need others, which some packages of CUDA's lack. */
+#if __has_include(<crt/host_config.h>)
+#include <cuda_runtime.h>
+#else
 #include <cuda_runtime_api.h>
 #endif
-/* These need a header that some packages of CUDA's lack. */
+#endif
 #if defined(__cplusplus) && __has_include(<cuda_fp16.h>) && __has_include(<cuda_bf16.h>) && __has_include(<nv/target>)
 #define NVSHMEMRS_NVSHMEM_NARROW
 #include <cuda_bf16.h>
@@ -329,6 +339,10 @@ int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange, const nvshmem_
 
 /* Collective over the team. */
 void nvshmem_team_destroy(nvshmem_team_t team);
+
+/* An internal name of NVSHMEM's, which NVIDIA's measuring programs use: prints a message with its place. */
+#define NVSHMEMI_ERROR_PRINT(...) \
+    (fprintf(stderr, "%s:%s:%d: ", __FILE__, __func__, __LINE__), fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
 
 /* A sentence for a number that a function has returned. */
 const char *nvshmemrs_status_string(int32_t status);
@@ -1259,5 +1273,7 @@ NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_quiet)(void);
 #ifdef NVSHMEMRS_NVSHMEM_DEVICE
 #include "nvshmem_device.cuh"
 #endif
+
+#include "nvshmemx.h"
 
 #endif /* NVSHMEMRS_NVSHMEM_H */

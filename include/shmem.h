@@ -3213,36 +3213,36 @@ NVSHMEMRS_SHMEM_DISTINCT_ATOMIC_BITS(NVSHMEMRS_SHMEM_X)
 NVSHMEMRS_SHMEM_DISTINCT_ATOMIC_BITS(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline T shmem_swap(T *dest, T value, int pe) { return shmem_##TAG##_swap(dest, value, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC_MOVE(NVSHMEMRS_SHMEM_X)
+    inline T shmem_swap(T *dest, T value, int pe) { return shmem_##TAG##_atomic_swap(dest, value, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC_MOVE(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline T shmem_cswap(T *dest, T cond, T value, int pe) { return shmem_##TAG##_cswap(dest, cond, value, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC(NVSHMEMRS_SHMEM_X)
+    inline T shmem_cswap(T *dest, T cond, T value, int pe) { return shmem_##TAG##_atomic_compare_swap(dest, cond, value, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline T shmem_finc(T *dest, int pe) { return shmem_##TAG##_finc(dest, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC(NVSHMEMRS_SHMEM_X)
+    inline T shmem_finc(T *dest, int pe) { return shmem_##TAG##_atomic_fetch_inc(dest, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline void shmem_inc(T *dest, int pe) { shmem_##TAG##_inc(dest, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC(NVSHMEMRS_SHMEM_X)
+    inline void shmem_inc(T *dest, int pe) { shmem_##TAG##_atomic_inc(dest, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline T shmem_fadd(T *dest, T value, int pe) { return shmem_##TAG##_fadd(dest, value, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC(NVSHMEMRS_SHMEM_X)
+    inline T shmem_fadd(T *dest, T value, int pe) { return shmem_##TAG##_atomic_fetch_add(dest, value, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline void shmem_add(T *dest, T value, int pe) { shmem_##TAG##_add(dest, value, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC(NVSHMEMRS_SHMEM_X)
+    inline void shmem_add(T *dest, T value, int pe) { shmem_##TAG##_atomic_add(dest, value, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline T shmem_fetch(const T *source, int pe) { return shmem_##TAG##_fetch(source, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC_MOVE(NVSHMEMRS_SHMEM_X)
+    inline T shmem_fetch(const T *source, int pe) { return shmem_##TAG##_atomic_fetch(source, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC_MOVE(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
-    inline void shmem_set(T *dest, T value, int pe) { shmem_##TAG##_set(dest, value, pe); }
-NVSHMEMRS_SHMEM_DISTINCT_OLD_ATOMIC_MOVE(NVSHMEMRS_SHMEM_X)
+    inline void shmem_set(T *dest, T value, int pe) { shmem_##TAG##_atomic_set(dest, value, pe); }
+NVSHMEMRS_SHMEM_DISTINCT_ATOMIC_MOVE(NVSHMEMRS_SHMEM_X)
 #undef NVSHMEMRS_SHMEM_X
 #define NVSHMEMRS_SHMEM_X(TAG, T, W, D) \
     inline void shmem_put_signal(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) { shmem_##TAG##_put_signal(dest, source, nelems, sig_addr, signal, sig_op, pe); } \
@@ -3563,14 +3563,14 @@ void nvshmemrs_shmem_is_not_for_this_type(void);
 #define shmem_atomic_fetch_and_nbi(...) NVSHMEMRS_SHMEM_WITH_CTX(ATOMIC_BITS, _atomic_fetch_and_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_or_nbi(...) NVSHMEMRS_SHMEM_WITH_CTX(ATOMIC_BITS, _atomic_fetch_or_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) NVSHMEMRS_SHMEM_WITH_CTX(ATOMIC_BITS, _atomic_fetch_xor_nbi, __VA_ARGS__)
-#define shmem_swap(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC_MOVE, _swap, __VA_ARGS__)
-#define shmem_cswap(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC, _cswap, __VA_ARGS__)
-#define shmem_finc(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC, _finc, __VA_ARGS__)
-#define shmem_inc(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC, _inc, __VA_ARGS__)
-#define shmem_fadd(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC, _fadd, __VA_ARGS__)
-#define shmem_add(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC, _add, __VA_ARGS__)
-#define shmem_fetch(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC_MOVE, _fetch, __VA_ARGS__)
-#define shmem_set(...) NVSHMEMRS_SHMEM_POINTER(OLD_ATOMIC_MOVE, _set, __VA_ARGS__)
+#define shmem_swap(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC_MOVE, _atomic_swap, __VA_ARGS__)
+#define shmem_cswap(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC, _atomic_compare_swap, __VA_ARGS__)
+#define shmem_finc(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC, _atomic_fetch_inc, __VA_ARGS__)
+#define shmem_inc(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC, _atomic_inc, __VA_ARGS__)
+#define shmem_fadd(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC, _atomic_fetch_add, __VA_ARGS__)
+#define shmem_add(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC, _atomic_add, __VA_ARGS__)
+#define shmem_fetch(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC_MOVE, _atomic_fetch, __VA_ARGS__)
+#define shmem_set(...) NVSHMEMRS_SHMEM_POINTER(ATOMIC_MOVE, _atomic_set, __VA_ARGS__)
 #define shmem_put_signal(...) NVSHMEMRS_SHMEM_WITH_CTX(RMA, _put_signal, __VA_ARGS__)
 #define shmem_put_signal_nbi(...) NVSHMEMRS_SHMEM_WITH_CTX(RMA, _put_signal_nbi, __VA_ARGS__)
 #define shmem_broadcast(...) NVSHMEMRS_SHMEM_AFTER_TEAM(RMA, _broadcast, __VA_ARGS__)

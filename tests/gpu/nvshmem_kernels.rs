@@ -207,8 +207,18 @@ fn nvcc_compiles_tiles_of_cute_and_of_spelled_types() {
 #[test]
 fn host_compilers_take_the_headers_beside_cudas() {
     let source = programs().join("host.c");
-    let text = "#include <nvshmem.h>\n#include <nvshmemx.h>\n\
-        int start(const void *f, dim3 g, void **a) { return nvshmemx_collective_launch(f, g, g, a, 0, 0); }\n";
+    // As programs for NVSHMEM do, it relies on what the header includes: standard headers, the runtime, NVSHMEM's extensions.
+    let text = "#include <nvshmem.h>\n#ifdef __cplusplus\n#define ALLOCATED\n#else\n#define ALLOCATED (void **)\n#endif\n\
+        int start(const void *f, dim3 g, void **a) { return nvshmemx_collective_launch(f, g, g, a, 0, 0); }\n\
+        int *begin(const char *why) {\n\
+            int *memory = NULL;\n\
+            assert(strcmp(why, \"\") != 0);\n\
+            if (nvshmemx_init_attr(0, NULL) || cudaMalloc(ALLOCATED &memory, sizeof *memory) != cudaSuccess) {\n\
+                fprintf(stderr, \"%s: %d\\n\", why, errno);\n\
+                exit(1);\n\
+            }\n\
+            return memory;\n\
+        }\n";
     write_changed(&source, text);
     for (compiler, options) in [
         ("gcc", ["-xc", "-std=c11"]),

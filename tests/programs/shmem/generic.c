@@ -87,7 +87,25 @@
         shmem_atomic_set(word, (T)1, next); \
         shmem_wait_until_all(word, 1, NULL, SHMEM_CMP_EQ, (T)1); \
         shmem_barrier_all(); \
+        DEPRECATED(T) \
     }
+/* The deprecated names take every type of the present ones. */
+#define DEPRECATED(T) \
+    CHECK(shmem_fadd(word, (T)2, next) == (T)1); \
+    shmem_barrier_all(); \
+    CHECK(shmem_cswap(word, (T)3, (T)8, next) == (T)3); \
+    shmem_barrier_all(); \
+    CHECK(shmem_finc(word, next) == (T)8); \
+    shmem_barrier_all(); \
+    shmem_inc(word, next); \
+    shmem_add(word, (T)2, next); \
+    shmem_barrier_all(); \
+    CHECK(shmem_swap(word, (T)4, next) == (T)12); \
+    shmem_barrier_all(); \
+    shmem_set(word, (T)6, next); \
+    shmem_barrier_all(); \
+    CHECK(*word == (T)6 && shmem_fetch(word, next) == (T)6); \
+    shmem_barrier_all();
 
 static char *there;
 
@@ -117,14 +135,6 @@ int main(void)
     *small = (int8_t)(me == 0 ? 7 : 5);
     shmem_barrier_all();
     CHECK(shmem_and_reduce(SHMEM_TEAM_WORLD, small + 1, small, 1) == 0 && small[1] == (n_pes > 1 ? 5 : 7));
-    int32_t *old = (int32_t *)there;
-    *old = 5;
-    shmem_barrier_all();
-    CHECK(shmem_fadd(old, 2, next) == 5);
-    shmem_barrier_all();
-    CHECK(shmem_cswap(old, 7, 8, next) == 7);
-    shmem_barrier_all();
-    CHECK(shmem_swap(old, 1, next) == 8);
     CHECK(shmem_sync(SHMEM_TEAM_WORLD) == 0);
     static long sync[SHMEM_SYNC_SIZE];
     shmem_sync(0, 0, n_pes, sync);

@@ -357,25 +357,27 @@ pub(super) fn lists(names: &[Name]) -> Vec<Value> {
 
 /// The C11 generic macro of a call without a type in its name.
 fn generic_macro(name: &Name) -> String {
-    let (list, untyped) = (list(name), name.untyped());
+    let called = name.called();
+    let (list, function, untyped) = (list(&called), called.untyped(), name.untyped());
     let form = match (name.generic, name.ctx) {
         (Some(Typed::Pointee), _) => "POINTEE",
         (Some(Typed::AfterTeam), _) => "AFTER_TEAM",
         (_, true) => "WITH_CTX",
         _ => "POINTER",
     };
-    format!("#define shmem_{untyped}(...) NVSHMEMRS_SHMEM_{form}({list}, _{untyped}, __VA_ARGS__)")
+    format!("#define shmem_{untyped}(...) NVSHMEMRS_SHMEM_{form}({list}, _{function}, __VA_ARGS__)")
 }
 
 /// The C++ overloads of a call without a type in its name.
 fn overload(name: &Name) -> Vec<String> {
+    let called = name.called();
     let (untyped, result) = (name.untyped(), spaced(name.result));
     let given = name.arguments().join(", ");
     let returns = if name.result == "void" { "" } else { "return " };
     let mut lines = vec![format!(
         "inline {result}shmem_{untyped}({}) {{ {returns}{}({given}); }}",
         name.args,
-        pasted(name, false)
+        pasted(&called, false)
     )];
     if name.ctx {
         lines.push(format!(
@@ -384,8 +386,8 @@ fn overload(name: &Name) -> Vec<String> {
             pasted(name, true)
         ));
     }
-    let lines = over(name, lines);
-    let list = list(name);
+    let lines = over(&called, lines);
+    let list = list(&called);
     let distinct =
         |line: String| line.replace(&format!("_{list}(NV"), &format!("_DISTINCT_{list}(NV"));
     lines.into_iter().map(distinct).collect()

@@ -129,6 +129,8 @@ pub struct Name {
     pub hot: bool,
     /// How a call without a type in its name determines the type, if there is such a call.
     pub generic: Option<Typed>,
+    /// The types and the name of the present operation, which a call of a deprecated one without a type in its name calls.
+    pub present: Option<(List, String)>,
     /// The effect of the function, and its section in the standard.
     pub about: String,
 }
@@ -140,6 +142,11 @@ impl Name {
 
     pub(super) fn hot(self) -> Name {
         Name { hot: true, ..self }
+    }
+
+    pub(super) fn present(self, list: List, name: String) -> Name {
+        let present = Some((list, name));
+        Name { present, ..self }
     }
 
     pub(super) fn generic(self, typed: Typed) -> Name {
@@ -163,6 +170,18 @@ impl Name {
     /// The name of a call without a type in it.
     pub fn untyped(&self) -> String {
         self.name.replace("TYPE_", "")
+    }
+
+    /// The family that a call without a type in its name calls.
+    pub fn called(&self) -> Name {
+        let own = (self.over, &self.name);
+        let present = self.present.as_ref();
+        let (over, name) = present.map_or(own, |(list, name)| (Over::Types(*list), name));
+        Name {
+            over,
+            name: name.clone(),
+            ..self.clone()
+        }
     }
 
     /// The names of its arguments.
@@ -227,6 +246,7 @@ pub(super) fn name(
         ctx: false,
         hot: false,
         generic: None,
+        present: None,
         about: about.into(),
     }
 }

@@ -19,7 +19,8 @@ const OPERATIONS: [Operation; 9] = [
     ("xor",          List::AtomicBits, "T value, ",         "(CARRIER(W))value, ",        true,  true),
 ];
 
-/// The deprecated names: the name, the list of types, and the present operation.
+/// The deprecated names: the name, the list of types, and the present operation. Without a type in its name, a deprecated operation takes the
+/// types of the present one, as in other libraries.
 const OLD: [(&str, OldList, &str); 8] = [
     ("swap", OldList::AtomicMove, "swap"),
     ("cswap", OldList::Atomic, "compare_swap"),
@@ -107,9 +108,10 @@ pub(in crate::table) fn names() -> Vec<Name> {
         };
         let operation = OPERATIONS.iter().find(|operation| operation.0 == short);
         let about = format!("Deprecated: `atomic_{name_of}`. Section 9.7.1.");
-        names.extend(
-            operation.map(|operation| plain(name_of, operation, Over::Old(list), old, &about)),
-        );
+        names.extend(operation.map(|operation| {
+            plain(name_of, operation, Over::Old(list), old, &about)
+                .present(operation.1, format!("TYPE_atomic_{name_of}"))
+        }));
     }
     names
 }
