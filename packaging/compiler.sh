@@ -2,7 +2,8 @@
 # Compiles and links programs, by the name under which it is called:
 #   nvshmemrs-cc, nvshmemrs-c++, nvshmemrs-fc   programs with nvshmemrs's names
 #   oshcc, oshc++                               programs with OpenSHMEM's names
-# CC, CXX and FC name the compiler: cc, c++ and gfortran if they are not set. `--show` prints the command instead.
+# CC, CXX and FC name the compiler: cc, c++ and gfortran if they are not set, or name a wrapper as here, as in `CC=oshcc ./configure`. `--show`
+# prints the command instead.
 set -eu
 
 name=${0##*/}
@@ -61,11 +62,23 @@ compile_modules() {
         mv -T "$made" "$interfaces" 2>/dev/null || rm -rf "$made"
     fi
 }
+# The compiler of a variable's value, or another one if the value is empty or has the name of a wrapper, which would call itself for ever.
+compiler_of() {
+    for word in $1; do
+        case "${word##*/}" in
+        nvshmemrs-cc | nvshmemrs-c++ | nvshmemrs-fc | oshcc | oshc++)
+            echo "$2"
+            return
+            ;;
+        esac
+    done
+    echo "${1:-$2}"
+}
 case "$name" in
-nvshmemrs-cc | oshcc) compiler=${CC:-cc} ;;
-nvshmemrs-c++ | oshc++) compiler=${CXX:-c++} ;;
+nvshmemrs-cc | oshcc) compiler=$(compiler_of "${CC-}" cc) ;;
+nvshmemrs-c++ | oshc++) compiler=$(compiler_of "${CXX-}" c++) ;;
 nvshmemrs-fc)
-    compiler=${FC:-gfortran}
+    compiler=$(compiler_of "${FC-}" gfortran)
     [ -e "$modules" ] || compile_modules
     ;;
 *) fail "it must be called nvshmemrs-cc, nvshmemrs-c++, nvshmemrs-fc, oshcc or oshc++" ;;

@@ -213,13 +213,17 @@ def test_compiler_wrappers(there: Installation, sources: Path) -> None:
         assert "-lnvshmemrs" not in shown
         places = (f"-I{there.prefix}/include", f"-I{cache}/nvshmemrs/fortran-")
         assert any(place in shown for place in places)
+        # Build systems are told to use the wrapper by these variables, which it gets, too.
+        for own in (name, wrapper, f"ccache {wrapper}"):
+            again = run([wrapper, "--show", "-c", "x"], XDG_CACHE_HOME=cache, CC=own, CXX=own, FC=own)
+            assert again == shown, again
     wrapper = str(there.programs / "nvshmemrs-cc")
     assert run([wrapper, "--show", "x"], CC="some cc").startswith("some cc -I")
 
 
 def test_openshmem_wrappers(sources: Path) -> None:
     folder = prefix() / "compat/bin"
-    run([str(folder / "oshcc"), str(sources / "shmem.c"), "-o", str(sources / "a")])
+    run([str(folder / "oshcc"), str(sources / "shmem.c"), "-o", str(sources / "a")], CC="oshcc")
     said = run([str(folder / "oshrun"), "-np", "2", str(sources / "a")])
     assert sorted(said.splitlines()) == ["PE 0 fine", "PE 1 fine"]
     shutil.copy(sources / "shmem.c", sources / "shmem.cpp")
