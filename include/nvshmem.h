@@ -40,7 +40,7 @@
 #if __has_include(<cuda.h>) && __has_include(<cuda_runtime_api.h>)
 #define NVSHMEMRS_NVSHMEM_CUDA
 #include <cuda.h>
-/* The headers below need others, which some packages of CUDA's lack. */
+/* `cuda_runtime.h` and the headers of narrow types need others, which some packages of CUDA's lack. */
 #if __has_include(<crt/host_config.h>)
 #include <cuda_runtime.h>
 #else
@@ -341,8 +341,10 @@ int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange, const nvshmem_
 void nvshmem_team_destroy(nvshmem_team_t team);
 
 /* An internal name of NVSHMEM's, which NVIDIA's measuring programs use: prints a message with its place. */
+#ifndef NVSHMEMI_ERROR_PRINT
 #define NVSHMEMI_ERROR_PRINT(...) \
     (fprintf(stderr, "%s:%s:%d: ", __FILE__, __func__, __LINE__), fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
+#endif
 
 /* A sentence for a number that a function has returned. */
 const char *nvshmemrs_status_string(int32_t status);
@@ -1274,6 +1276,8 @@ NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_quiet)(void);
 #include "nvshmem_device.cuh"
 #endif
 
+#ifndef __CUDACC_RTC__
 #include "nvshmemx.h"
+#endif
 
 #endif /* NVSHMEMRS_NVSHMEM_H */

@@ -62,23 +62,33 @@ compile_modules() {
         mv -T "$made" "$interfaces" 2>/dev/null || rm -rf "$made"
     fi
 }
-# The compiler of a variable's value, or another one if the value is empty or has the name of a wrapper, which would call itself for ever.
+# The compiler of a variable's value, or the default one in place of a wrapper, which would call itself for ever. It may follow a cache, and
+# have options.
 compiler_of() {
-    for word in $1; do
-        case "${word##*/}" in
+    set -f
+    default=$1
+    # shellcheck disable=SC2086 # the words of the value
+    set -- $2
+    cache=
+    while [ $# -gt 0 ]; do
+        case "${1##*/}" in
+        ccache | sccache | distcc) cache="$cache$1 " ;;
         nvshmemrs-cc | nvshmemrs-c++ | nvshmemrs-fc | oshcc | oshc++)
-            echo "$2"
-            return
+            shift
+            set -- "$default" "$@"
+            break
             ;;
+        *) break ;;
         esac
+        shift
     done
-    echo "${1:-$2}"
+    echo "$cache${*:-$default}"
 }
 case "$name" in
-nvshmemrs-cc | oshcc) compiler=$(compiler_of "${CC-}" cc) ;;
-nvshmemrs-c++ | oshc++) compiler=$(compiler_of "${CXX-}" c++) ;;
+nvshmemrs-cc | oshcc) compiler=$(compiler_of cc "${CC-}") ;;
+nvshmemrs-c++ | oshc++) compiler=$(compiler_of c++ "${CXX-}") ;;
 nvshmemrs-fc)
-    compiler=$(compiler_of "${FC-}" gfortran)
+    compiler=$(compiler_of gfortran "${FC-}")
     [ -e "$modules" ] || compile_modules
     ;;
 *) fail "it must be called nvshmemrs-cc, nvshmemrs-c++, nvshmemrs-fc, oshcc or oshc++" ;;

@@ -114,10 +114,14 @@ template <class G, class W> NVSHMEMRS_I_DEVICE bool copy_word_each(u64 dest, u64
 // State.
 template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes, u32 lent = 0) {
     if (copy_word_each<G, u64>(dest, source, bytes)) return;
-    if (ALIGN < 8 && copy_word_each<G, typename WordOf<ALIGN>::type>(dest, source, bytes)) return;
+    if constexpr (ALIGN < 8) {
+        if (copy_word_each<G, typename WordOf<ALIGN>::type>(dest, source, bytes)) return;
+    }
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
-    u64 head = least((u64)(-dest) & (power - 1), bytes), count = (bytes - head) >> log_of(power), body = count * power;
+    u64 head = least((u64)(-dest) & (power - 1), bytes), count = (bytes - head) >> log_of(power);
+    // Of sides that are not aligned to their type, one thread copies all.
+    u64 body = power < ALIGN ? 0 : count * power;
     if (power == 16) copy_sixteens<G>(dest + head, source + head, count, lent);
     else if (ALIGN <= 8 && power == 8) copy_as<G, u64>(dest + head, source + head, count);
     else if (ALIGN <= 4 && power == 4) copy_as<G, u32>(dest + head, source + head, count);

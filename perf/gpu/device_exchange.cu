@@ -1,4 +1,4 @@
-// Times exchanges of all PEs in kernels: a ring and an all-to-all of put_signal, barriers, and sums by a block. NVSHMEM's names only, so that
+// Times exchanges of all PEs in kernels: a ring and an all-to-all of put_signal, barriers, and sums by a block. It uses NVSHMEM's names only, so that
 // one source measures both libraries: run-gpu-bench --device compiles it against each. PE 0 prints a line of JSON for each case. Results are checked.
 #include <nvshmem.h>
 #include <nvshmemx.h>
@@ -30,6 +30,7 @@ static const int FEWER = 256;        // in a block of a collective: with more, N
     } while (0)
 
 static int me, n;
+static uint64_t *last_signal;  // one beyond
 
 // A message travels round all PEs `loops` times: each PE forwards it once it has arrived. `signal` is 0 at first.
 __global__ void ring(char *data, size_t bytes, uint64_t *signal, int loops) {
@@ -70,6 +71,7 @@ static void measure(const char *op, size_t bytes, int loops, void (*kernel)(P...
     CUDA(cudaEventCreate(&start));
     CUDA(cudaEventCreate(&stop));
     std::string figures;
+    if (signals + (ROUNDS + 1) * n > last_signal) FAIL("%s: the signals are too few", op);
     for (int round = 0; round <= ROUNDS; round++, signals += n) {
         auto given = arguments(signals);
         nvshmem_barrier_all();
@@ -82,6 +84,8 @@ static void measure(const char *op, size_t bytes, int loops, void (*kernel)(P...
         CUDA(cudaEventElapsedTime(&milliseconds, start, stop));
         if (round > 0) figures += (round > 1 ? "," : "") + std::to_string(milliseconds * 1000.0 / loops);
     }
+    CUDA(cudaEventDestroy(start));
+    CUDA(cudaEventDestroy(stop));
     if (me == 0) printf("{\"how\": \"device\", \"op\": \"%s\", \"bytes\": %zu, \"us\": [%s]}\n", op, bytes, figures.c_str());
     fflush(stdout);
     nvshmem_barrier_all();
@@ -135,11 +139,12 @@ int main() {
     size_t whole = n * MOST;
     char *dest = (char *)nvshmem_malloc(whole), *source = (char *)nvshmem_malloc(whole);
     size_t words = 16 * (ROUNDS + 1) * n;  // for at most 16 cases
-    uint64_t *signals = (uint64_t *)nvshmem_calloc(words, sizeof(uint64_t)), *end = signals + words;
+    uint64_t *signals = (uint64_t *)nvshmem_calloc(words, sizeof(uint64_t));
+    last_signal = signals + words;
     if (!dest || !source || !signals) FAIL("nvshmem_malloc returned NULL");
 
     for (size_t bytes : {(size_t)8, (size_t)1024, (size_t)64 << 10, MOST}) {
-        int loops = bytes < 64 << 10 ? 200 : 20, threads = bytes < 64 << 10 ? (int)std::min(bytes / 8 + 31 & ~(size_t)31, (size_t)128) : THREADS;
+        int loops = bytes < 64 << 10 ? 200 : 20, threads = bytes < 64 << 10 ? (int)std::min((bytes / 8 + 31) & ~(size_t)31, (size_t)128) : THREADS;
         std::vector<char> values(whole, (char)0xee);
         for (int to = 0; to < n; to++)
             for (size_t i = 0; i < bytes; i++) values[to * bytes + i] = value(i, me, to);
@@ -179,7 +184,6 @@ int main() {
             if (values[i] != (int64_t)(i * 7 * n + (size_t)n * (n - 1) / 2 * 1000003)) FAIL("sum of %zu: element %zu is %lld", count, i, (long long)values[i]);
         if (values[count] != (int64_t)0xeeeeeeeeeeeeeeee) FAIL("sum of %zu: the element behind them was written", count);
     }
-    if (signals > end) FAIL("the signals were too few");
     nvshmem_finalize();
     return 0;
 }

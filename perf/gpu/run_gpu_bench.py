@@ -281,7 +281,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, metavar="S", help=f"seconds that one side may take (90; with --python-kernels and --frameworks {python_kernels.LIMIT})")
     parser.add_argument("--out", type=Path, help="folder of the figures and the picture ($OUT, else bench-out)")
     measured = parser.add_mutually_exclusive_group()
-    measured.add_argument("--device", action="store_true", help="measure the functions that kernels call instead; it needs nvcc and 2 GPUs")
+    measured.add_argument("--device", action="store_true", help="measure exchanges of all PEs by kernels and, with 2 PEs, the functions that kernels call instead; it needs nvcc and 2 GPUs")
     measured.add_argument("--python-kernels", action="store_true", help="measure kernels of Numba, Triton and CuTe, and the examples with them, instead")
     measured.add_argument("--frameworks", action="store_true", help="measure operations of torch and JAX, and fused operations, instead")
     parser.add_argument("--perftest", type=Path, metavar="FOLDER", help="with --device: a checkout of NVSHMEM's source, whose perftests are built and run beside; or a folder with these programs")
@@ -304,8 +304,9 @@ def main() -> int:
         return 2
     numbers = [n for n in args.pes or ([1] if gpus == 1 else [n for n in (2, 4, 8) if n <= gpus]) if 1 <= n <= gpus]
     if args.device:
-        if gpus < 2:
-            print("run-gpu-bench --device: it needs 2 GPUs", file=sys.stderr)
+        numbers = [n for n in numbers if n > 1]
+        if not numbers:
+            print(f"run-gpu-bench --device: it needs 2 GPUs or more, and numbers of --pes from 2 to {gpus}, the GPUs here", file=sys.stderr)
             return 2
         from device_bench import device
 

@@ -102,7 +102,7 @@ nvshmemrs_tests::cases! {
     fn a_stream_can_go_while_another_one_waits => goes_on_beside("freed", &[1, 2, 4], &QUEUES);
 }
 
-/// The library makes its resources for repeated calls at a time when no call waits.
+/// As `run-gpu-tests` runs them with more than two PEs.
 #[test]
 fn parts_run_one_after_another_in_a_process() {
     let parts = ["let_go", "function", "nbi"];
@@ -115,10 +115,11 @@ fn parts_run_one_after_another_in_a_process() {
     let refused = output_of(&PROGRAM, "no_such_part", 1, &[]);
     refused
         .assert_code(6)
-        .assert_stderr("PART..., of graph teams ");
+        .assert_stderr("PART..., each one of: graph teams ");
     refused.assert_no_stdout(" ok: ");
 }
 
+/// The library makes its resources for repeated calls at a time when no call waits.
 #[test]
 fn calls_that_come_again_on_many_streams_do_not_wait_for_another_one() {
     for n in [1, 2] {

@@ -214,7 +214,7 @@ fn host_compilers_take_the_headers_beside_cudas() {
             int *memory = NULL;\n\
             assert(strcmp(why, \"\") != 0);\n\
             if (nvshmemx_init_attr(0, NULL) || cudaMalloc(ALLOCATED &memory, sizeof *memory) != cudaSuccess) {\n\
-                fprintf(stderr, \"%s: %d\\n\", why, errno);\n\
+                NVSHMEMI_ERROR_PRINT(\"%s: %d\", why, errno);\n\
                 exit(1);\n\
             }\n\
             return memory;\n\

@@ -59,16 +59,24 @@ def gpus_here() -> tuple[list[str], str]:
 
 def wrong(check: Check, status: int, text: str) -> str | None:
     """Why a check that has ended has failed; None if it has not."""
-    found = len(re.findall(check.says, text, re.MULTILINE)) if check.says else 0
+    found = {says: len(re.findall(says, text, re.MULTILINE)) if says else 0 for says in expected(check)}
     if check.refused:
         if status == 0:
             return "was not refused"
         if status < 0 or status > 128:
             return f"ended by signal {-status if status < 0 else status - 128}, not by an error"
-        return None if found else f"does not say {check.says!r}"
+        return None if found[check.says] else f"does not say {check.says!r}"
     if status != check.status:
         return f"status {status}, not {check.status}"
-    return None if found == check.times else f"says {check.says!r} {found} times, not {check.times}"
+    for says, times in found.items():
+        if times != check.times:
+            return f"says {says!r} {times} times, not {check.times}"
+    return None
+
+
+def expected(check: Check) -> list[str]:
+    """The regular expressions of the lines that a check must print."""
+    return [check.says.replace("PART", part) for part in check.parts] or [check.says]
 
 
 class Runs:
@@ -82,12 +90,13 @@ class Runs:
 
     def perform(self, check: Check, visible: str | None) -> tuple[str | None, float, str]:
         """Runs a check on these GPUs, or on all: the reason of a failure, its seconds, its output."""
-        limit = check.limit or self.limit
+        of_part = check.limit or self.limit
+        limit = of_part * max(1, len(check.parts))
         env = {
             **os.environ,
             "NVSHMEMRS_MEMORY": "device",
             # An error of the library's own says more than our limit, so that comes first.
-            "NVSHMEMRS_TIMEOUT": str(max(limit - 15, limit / 2)),
+            "NVSHMEMRS_TIMEOUT": str(max(of_part - 15, of_part / 2)),
             "NVSHMEM_SYMMETRIC_SIZE": "256m",
             "PYTHONUNBUFFERED": "1",
             **({"CUDA_VISIBLE_DEVICES": visible} if visible else {}),
@@ -206,7 +215,7 @@ def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that one check may take (60; the suite, 180)")
+    parser.add_argument("--limit", type=float, default=60, metavar="S", help="seconds that one check, or a part of it, may take (60; the suite, 180)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="checks whose names contain or match this; may be repeated")
     parser.add_argument("--pes", type=int, action="append", metavar="N", help="numbers of GPUs (1, 2, 4, ... and all)")
     parser.add_argument("--side-by-side", action="store_true", help="run checks that use different GPUs at the same time")

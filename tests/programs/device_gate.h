@@ -15,10 +15,8 @@ static inline void gate(void *open)
         pause_ms(1);
 }
 
-/* An earlier part may have set `open`. */
 static inline void hold_up(cuda_stream_t stream, atomic_int *open)
 {
-    atomic_store(open, 0);
     CUDA(cuLaunchHostFunc, (cuda_stream_t, void (*)(void *), void *), stream, gate, open);
 }
 
@@ -32,9 +30,16 @@ static inline void join_within(pthread_t thread, double seconds, const char *wha
         FAIL("%s does not return", what);
 }
 
-/* Opens the door after a time. */
+/* The gate of parts whose threads or functions open it. An earlier part of the process may have left it open. */
 static atomic_int door;
 
+static inline void hold_up_behind_door(cuda_stream_t stream)
+{
+    atomic_store(&door, 0);
+    hold_up(stream, &door);
+}
+
+/* Opens the door after a time. */
 static inline void *open_late(void *argument)
 {
     pause_ms(*(long *)argument);

@@ -304,8 +304,8 @@ static void hold_until_the_door_opens(void)
         raw[i] = new_stream();
     for (int i = 0; i < STREAMS; i++) {
         /* The second one has to wait for the first one, and holds the queue. */
-        hold_up(raw[i], &door);
-        hold_up(raw[i], &door);
+        hold_up_behind_door(raw[i]);
+        hold_up_behind_door(raw[i]);
     }
 }
 

@@ -73,7 +73,7 @@ static void finalize_before(cuda_stream_t raw)
 static void unmarked(cuda_stream_t raw, cuda_stream_t captured)
 {
     nvshmemrs_stream_t stream = ours(raw);
-    hold_up(raw, &door);
+    hold_up_behind_door(raw);
     CHECK(nvshmemrs_p64(stream, sum, 1, pe));
     begin_capture(captured);
     CHECK(nvshmemrs_stream_release(stream));
@@ -103,7 +103,7 @@ static void in_capture(void)
     nvshmemrs_stream_t stays = ours(raw);
     uint64_t *word = words(1);
     void *ready;
-    hold_up(raw, &door);
+    hold_up_behind_door(raw);
     CHECK(reduce(stays, NVSHMEMRS_TEAM_WORLD, sum, source));
     begin_capture(raw);
     nvshmemrs_stream_t stream = ours(raw);
@@ -136,7 +136,7 @@ static void one_after_the_other(int goes, int blocking)
     begin_sums();
     cuda_stream_t raw[2] = {new_stream(), new_stream()};
     nvshmemrs_stream_t stream[2] = {ours(raw[0]), ours(raw[1])};
-    hold_up(raw[0], &door);
+    hold_up_behind_door(raw[0]);
     CHECK(reduce(stream[0], NVSHMEMRS_TEAM_WORLD, sum, source));
     begin_capture(raw[0]);
     if (goes)
@@ -191,7 +191,7 @@ static void given_up(int alone)
     nvshmemrs_team_t team, other, made;
     uint64_t previous;
     CHECK(split(&team));
-    hold_up(raw, &door);
+    hold_up_behind_door(raw);
     CHECK(reduce(stream, team, sum, source));
     CHECK(nvshmemrs_deadline_begin(0.3, &previous));
     if (!alone)
@@ -271,7 +271,7 @@ static void let_go_beside_full(void)
     atomic_int open = 0;
     CHECK(split(&team));
     full = stream[0];
-    hold_up(raw[0], &door);
+    hold_up_behind_door(raw[0]);
     hold_up(raw[1], &open);
     CHECK(reduce(stream[1], NVSHMEMRS_TEAM_WORLD, sum, source));
     CHECK(nvshmemrs_p64(stream[2], third, 7, pe));

@@ -112,7 +112,7 @@ static inline int run_parts(int argc, char **argv, const part_t *all, size_t cou
     for (int i = 1; i < argc; i++)
         known += find_part(all, count, argv[i]) != NULL;
     if (known == 0 || known < argc - 1) {
-        fprintf(stderr, "usage: %s PART..., of", argv[0]);
+        fprintf(stderr, "usage: %s PART..., each one of:", argv[0]);
         for (size_t i = 0; i < count; i++)
             fprintf(stderr, " %s", all[i].name);
         fprintf(stderr, "\n");

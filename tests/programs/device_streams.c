@@ -165,7 +165,7 @@ static void let_go(void)
     uint64_t *word = words(1);
     cuda_stream_t raw = new_stream();
     nvshmemrs_stream_t stream = ours(raw);
-    hold_up(raw, &door);
+    hold_up_behind_door(raw);
     for (uint64_t value = 1; value <= 100; value++)
         CHECK(nvshmemrs_p64(stream, word, value, (pe + 1) % n));
     CHECK(nvshmemrs_stream_release(stream));
@@ -188,7 +188,7 @@ static void finalized_too_early(int function)
     cuda_stream_t raw = new_stream();
     nvshmemrs_stream_t stream = ours(raw);
     int called = 0;
-    hold_up(raw, &door);
+    hold_up_behind_door(raw);
     CHECK(nvshmemrs_p64(stream, word, 1, pe));
     if (function)
         CHECK(nvshmemrs_stream_call(stream, work_of_the_program, &called));
@@ -264,7 +264,7 @@ static void result(void)
     CHECK(nvshmemrs_put(rt, flag, &seven, 8, pe));
     cuda_stream_t raw = new_stream();
     shared = ours(raw);
-    hold_up(raw, &door);
+    hold_up_behind_door(raw);
     pthread_t thread = begin_thread(fetch, &got);
     pause_ms(200);
     CHECK(nvshmemrs_wait_until(shared, flag + 1, NVSHMEMRS_CMP_EQ, &one, NVSHMEMRS_DTYPE_UINT64));
@@ -380,7 +380,7 @@ static void pageable(void)
     memcpy(few, host, sizeof few);
     cuda_stream_t raw = new_stream();
     nvshmemrs_stream_t stream = ours(raw);
-    hold_up(raw, &door);
+    hold_up_behind_door(raw);
     /* These puts return at once. */
     CHECK(nvshmemrs_put(stream, small, few, sizeof few, pe));
     CHECK(nvshmemrs_put(stream, known, fixed, MANY * 8, pe));

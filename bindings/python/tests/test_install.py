@@ -214,11 +214,12 @@ def test_compiler_wrappers(there: Installation, sources: Path) -> None:
         places = (f"-I{there.prefix}/include", f"-I{cache}/nvshmemrs/fortran-")
         assert any(place in shown for place in places)
         # Build systems are told to use the wrapper by these variables, which it gets, too.
-        for own in (name, wrapper, f"ccache {wrapper}"):
+        for own in (name, wrapper):
             again = run([wrapper, "--show", "-c", "x"], XDG_CACHE_HOME=cache, CC=own, CXX=own, FC=own)
             assert again == shown, again
     wrapper = str(there.programs / "nvshmemrs-cc")
     assert run([wrapper, "--show", "x"], CC="some cc").startswith("some cc -I")
+    assert run([wrapper, "--show", "x"], CC="ccache nvshmemrs-cc -O2").startswith("ccache cc -O2 -I")
 
 
 def test_openshmem_wrappers(sources: Path) -> None:

@@ -28,9 +28,11 @@ class Check:
     gpus: int = field(default=1, kw_only=True)
     # Whether the other GPUs must be hidden from it.
     only_those: bool = field(default=False, kw_only=True)
-    # How often a line that matches a regular expression must be printed.
+    # How often a line that matches a regular expression must be printed: for each of the parts, if there are any, with its name for PART.
     says: str = ""
     times: int = 1
+    # Parts of the program that the process runs one after another, each within the limit.
+    parts: tuple[str, ...] = field(default=(), kw_only=True)
     # Whether it must soon fail, by its own error and not by a signal.
     refused: bool = False
     # The expected exit status otherwise.
@@ -47,15 +49,10 @@ def processes(n: int, *command: str) -> list[str]:
     return [LAUNCHER, "-n", str(n), "--", *command]
 
 
-def together(n: int, parts: Iterable[str]) -> list[list[str]]:
+def together(n: int, parts: Iterable[str]) -> list[tuple[str, ...]]:
     """The parts of a program that run in one process: all of them with more than 2 PEs, because the driver of 8 GPUs takes 10 s to start."""
-    parts = list(parts)
-    return [parts] if n > 2 else [[part] for part in parts]
-
-
-def one_of(parts: list[str]) -> str:
-    """A regular expression for any of these parts."""
-    return f"({'|'.join(parts)})"
+    parts = tuple(parts)
+    return [parts] if n > 2 else [(part,) for part in parts]
 
 
 def pes_of(n: int) -> str:

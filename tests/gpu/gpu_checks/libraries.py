@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .common import DIST, EXAMPLES, PROGRAMS, PYTEST, Check, one_of, pes_of, processes, python_env, together
+from .common import DIST, EXAMPLES, PROGRAMS, PYTEST, Check, pes_of, processes, python_env, together
 
 
 def python_checks(python: str) -> list[Check]:
@@ -35,10 +35,10 @@ def torch_ops(numbers: list[int], python: str) -> list[Check]:
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
         for file, parts in TORCH_PARTS:
-            for some in together(n, parts):
-                command = processes(n, python, str(PROGRAMS / file), *some)
-                name = f"torch: {' '.join(some)}, {pes_of(n)}"
-                checks.append(Check(name, command, "^ok$", n, gpus=n, env=env, limit=300))
+            for group in together(n, parts):
+                command = processes(n, python, str(PROGRAMS / file), *group)
+                name = f"torch: {' '.join(group)}, {pes_of(n)}"
+                checks.append(Check(name, command, "^torch ok: PART$", n, parts=group, gpus=n, env=env, limit=300))
         for example in ("torch_mlp", "torch_experts"):
             command = processes(n, python, str(EXAMPLES / f"{example}.py"))
             words = rf"^{example} ok PE \d+ of {n}$"
@@ -57,10 +57,10 @@ def jax(numbers: list[int], python: str) -> list[Check]:
     checks = []
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
-        for some in together(n, JAX_PARTS.split()):
-            command = processes(n, python, program, *some)
-            words = rf"^jax ok: {one_of(some)}, PE \d+$"
-            checks.append(Check(f"jax: {' '.join(some)}, {pes_of(n)}", command, words, n * len(some), gpus=n, env=env, limit=240))
+        for group in together(n, JAX_PARTS.split()):
+            command = processes(n, python, program, *group)
+            words = r"^jax ok: PART, PE \d+$"
+            checks.append(Check(f"jax: {' '.join(group)}, {pes_of(n)}", command, words, n, parts=group, gpus=n, env=env, limit=240))
     if max(numbers) > 1:
         command = processes(2, python, program, "shards", "distributed=47653")
         checks.append(Check("jax: shards of jax.distributed, 2 PEs", command, r"^jax ok: shards, PE \d+$", 2, gpus=2, env=env, limit=240))
@@ -80,8 +80,8 @@ def fused(numbers: list[int], python: str) -> list[Check]:
     checks = []
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
-        for some in together(n, ("norm", "experts", "product", "teams")[: 4 if n > 2 else 3]):
-            command = processes(n, python, str(PROGRAMS / "fused_operations.py"), *some)
-            says = rf"^fused ok: {one_of(some)}, PE \d+$"
-            checks.append(Check(f"fused: {' '.join(some)}, {pes_of(n)}", command, says, n * len(some), gpus=n, env=env, limit=300))
+        for group in together(n, ("norm", "experts", "product", "teams")[: 4 if n > 2 else 3]):
+            command = processes(n, python, str(PROGRAMS / "fused_operations.py"), *group)
+            says = r"^fused ok: PART, PE \d+$"
+            checks.append(Check(f"fused: {' '.join(group)}, {pes_of(n)}", command, says, n, parts=group, gpus=n, env=env, limit=300))
     return checks

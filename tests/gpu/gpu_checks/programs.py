@@ -9,7 +9,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from .common import EXAMPLES, LANGUAGES, LAUNCHER, Check, one_of, processes, program, python_env, together
+from .common import EXAMPLES, LANGUAGES, LAUNCHER, Check, processes, program, python_env, together
 
 FULL = str(64 << 20)  # bytes of the largest transfer
 SMALL = str(1 << 20)
@@ -47,10 +47,9 @@ def correctness(n: int, most: str) -> list[Check]:
 def by_part(n: int, name: str, parts: list[str], says: str, title: str = "") -> list[Check]:
     """Each part of a program in C."""
     checks = []
-    for some in together(n, parts):
-        words = f"{says} ok: {one_of(some)}$"
-        said = n * len(some)
-        checks.append(Check(f"{n} processes: {title}{' '.join(some)}, C", processes(n, program(name), *some), words, said, gpus=n, limit=60.0 * len(some)))
+    for group in together(n, parts):
+        command = processes(n, program(name), *group)
+        checks.append(Check(f"{n} processes: {title}{' '.join(group)}, C", command, f"{says} ok: PART$", n, parts=group, gpus=n))
     return checks
 
 

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from .common import DIST, EXAMPLES, LAUNCHER, PROGRAMS, Check, lacks, one_of, pes_of, processes, python_env, together
+from .common import DIST, EXAMPLES, LAUNCHER, PROGRAMS, Check, lacks, pes_of, processes, python_env, together
 
 TRITON_PARTS = "rma signals waits atomics collectives reductions fast litmus"
 TRITON_EXAMPLES = "gemm_all_reduce moe attention all_reduce"
@@ -19,11 +19,11 @@ def triton(numbers: list[int], python: str) -> list[Check]:
     checks = []
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
-        for some in together(n, TRITON_PARTS.split()):
-            command = processes(n, python, str(PROGRAMS / "triton_kernels.py"), *some)
-            name = f"triton: {' '.join(some)}, {pes_of(n)}"
-            says = rf"^triton ok: {one_of(some)}, PE \d+$"
-            checks.append(Check(name, command, says, n * len(some), gpus=n, env=env, limit=240))
+        for group in together(n, TRITON_PARTS.split()):
+            command = processes(n, python, str(PROGRAMS / "triton_kernels.py"), *group)
+            name = f"triton: {' '.join(group)}, {pes_of(n)}"
+            says = r"^triton ok: PART, PE \d+$"
+            checks.append(Check(name, command, says, n, parts=group, gpus=n, env=env, limit=240))
         for example in TRITON_EXAMPLES.split():
             command = processes(n, python, str(EXAMPLES / f"triton_{example}.py"))
             big = {**env, "NVSHMEM_SYMMETRIC_SIZE": "1g"}
@@ -74,11 +74,10 @@ def cute(n: int, python: str) -> list[Check]:
     checks = []
     for pes in sorted({1, 2, n}):
         # Times of PEs that share a GPU mean nothing.
-        for some in together(pes, CUTE_PARTS if pes <= n else CUTE_PARTS[:-1]):
-            command = processes(pes, python, script, str(CUTE), *some)
-            name = f"cute: {' '.join(some)}, {pes} processes"
-            says = f"^cute ok: {one_of(some)}$"
-            checks.append(Check(name, command, says, pes * len(some), gpus=n, env=python_env(), limit=200))
+        for group in together(pes, CUTE_PARTS if pes <= n else CUTE_PARTS[:-1]):
+            command = processes(pes, python, script, str(CUTE), *group)
+            name = f"cute: {' '.join(group)}, {pes} processes"
+            checks.append(Check(name, command, "^cute ok: PART$", pes, parts=group, gpus=n, env=python_env(), limit=200))
         command = processes(pes, python, str(PROGRAMS / "cute_names.py"), str(CUTE))
         checks.append(Check(f"cute: names, {pes} processes", command, "^cute ok: names, PE ", pes, gpus=n, env=python_env(), limit=100))
         command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))

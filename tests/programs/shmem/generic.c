@@ -135,6 +135,15 @@ int main(void)
     *small = (int8_t)(me == 0 ? 7 : 5);
     shmem_barrier_all();
     CHECK(shmem_and_reduce(SHMEM_TEAM_WORLD, small + 1, small, 1) == 0 && small[1] == (n_pes > 1 ? 5 : 7));
+    /* Deprecated names that only move data take floating-point numbers, too. */
+    double *real = (double *)there;
+    *real = 0.5;
+    shmem_barrier_all();
+    CHECK(shmem_swap(real, 1.5, next) == 0.5);
+    shmem_barrier_all();
+    shmem_set(real, 2.5, next);
+    shmem_barrier_all();
+    CHECK(*real == 2.5 && shmem_fetch(real, next) == 2.5);
     CHECK(shmem_sync(SHMEM_TEAM_WORLD) == 0);
     static long sync[SHMEM_SYNC_SIZE];
     shmem_sync(0, 0, n_pes, sync);

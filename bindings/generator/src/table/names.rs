@@ -130,7 +130,7 @@ pub struct Name {
     /// How a call without a type in its name determines the type, if there is such a call.
     pub generic: Option<Typed>,
     /// The types and the name of the present operation, which a call of a deprecated one without a type in its name calls.
-    pub present: Option<(List, String)>,
+    pub replacement: Option<(List, String)>,
     /// The effect of the function, and its section in the standard.
     pub about: String,
 }
@@ -144,9 +144,12 @@ impl Name {
         Name { hot: true, ..self }
     }
 
-    pub(super) fn present(self, list: List, name: String) -> Name {
-        let present = Some((list, name));
-        Name { present, ..self }
+    pub(super) fn replacement(self, list: List, name: String) -> Name {
+        let replacement = Some((list, name));
+        Name {
+            replacement,
+            ..self
+        }
     }
 
     pub(super) fn generic(self, typed: Typed) -> Name {
@@ -175,8 +178,8 @@ impl Name {
     /// The family that a call without a type in its name calls.
     pub fn called(&self) -> Name {
         let own = (self.over, &self.name);
-        let present = self.present.as_ref();
-        let (over, name) = present.map_or(own, |(list, name)| (Over::Types(*list), name));
+        let replacement = self.replacement.as_ref();
+        let (over, name) = replacement.map_or(own, |(list, name)| (Over::Types(*list), name));
         Name {
             over,
             name: name.clone(),
@@ -246,7 +249,7 @@ pub(super) fn name(
         ctx: false,
         hot: false,
         generic: None,
-        present: None,
+        replacement: None,
         about: about.into(),
     }
 }

@@ -110,7 +110,7 @@ pub(in crate::table) fn names() -> Vec<Name> {
         let about = format!("Deprecated: `atomic_{name_of}`. Section 9.7.1.");
         names.extend(operation.map(|operation| {
             plain(name_of, operation, Over::Old(list), old, &about)
-                .present(operation.1, format!("TYPE_atomic_{name_of}"))
+                .replacement(operation.1, format!("TYPE_atomic_{name_of}"))
         }));
     }
     names
