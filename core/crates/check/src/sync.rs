@@ -349,7 +349,7 @@ impl Sync<'_> {
         changes
     }
 
-    /// The change by another PE that removes the awaited value, after a change that has brought it. If there is more than one,
+    /// The change by another PE that removes the awaited value, which changes by other PEs have brought. If there is more than one,
     /// the value comes again and again, and the wait sees it in the end.
     pub(super) fn loss(&self, wait: &WaitRecord, owner: u64) -> Option<Change> {
         let mut changes = self.changes();
@@ -359,7 +359,16 @@ impl Sync<'_> {
             .enumerate()
             .filter(|(_, change)| wait.misses(change));
         let (at, loss) = losses.next()?;
-        let brought = changes[..at].iter().any(|change| wait.brings(change));
+        // Back from the lost value, change by change. A value of the owner's own ends the way: it is not waited for.
+        let mut value = loss.old;
+        let brought = changes[..at].iter().rev().any(|change| {
+            let leads =
+                (change.offset, change.bytes, change.new) == (loss.offset, loss.bytes, value);
+            if leads {
+                value = change.old;
+            }
+            leads && wait.brings(change)
+        });
         (brought && losses.next().is_none()).then_some(*loss)
     }
 }

@@ -69,6 +69,21 @@ fn set_and_set_again() {
 }
 
 #[test]
+fn a_mark_of_the_waiter_s_own_is_not_missed() {
+    // As in the queue of a lock: the owner marks its word, the PE ahead takes the mark away, and the PE behind brings its number.
+    job!(job: a, b, c);
+    c.atomic(1, FLAG, Effect::Add(3));
+    b.swap(1, FLAG, 0);
+    b.atomic(1, FLAG, Effect::Set(8));
+    a.atomic(1, FLAG, Effect::Set(0));
+    b.wait(FLAG, Cmp::Eq, 0);
+    b.wait_begins(FLAG, Cmp::Ne, 0);
+    c.atomic(1, FLAG, Effect::Add(3));
+    b.wait_over(FLAG, Cmp::Ne, 0);
+    assert_eq!(job.found(), []);
+}
+
+#[test]
 fn a_put_flag_is_replaced() {
     job!(job: a, b);
     b.wait_begins(FLAG, Cmp::Eq, 1);
