@@ -2,8 +2,8 @@
 # Compiles and links programs, by the name under which it is called:
 #   nvshmemrs-cc, nvshmemrs-c++, nvshmemrs-fc   programs with nvshmemrs's names
 #   oshcc, oshc++                               programs with OpenSHMEM's names
-# CC, CXX and FC name the compiler: cc, c++ and gfortran if they are not set, or name a wrapper as here, as in `CC=oshcc ./configure`. `--show`
-# prints the command instead.
+# CC, CXX and FC name the compiler: cc, c++ and gfortran if they are not set, or name one of these wrappers, as in `CC=oshcc ./configure`.
+# `--show` prints the command instead.
 set -eu
 
 name=${0##*/}
@@ -62,8 +62,8 @@ compile_modules() {
         mv -T "$made" "$interfaces" 2>/dev/null || rm -rf "$made"
     fi
 }
-# The compiler of a variable's value, or the default one in place of a wrapper, which would call itself for ever. It may follow a cache, and
-# have options.
+# The compiler that the value of a variable names. In place of a wrapper it is the default one, because the wrapper would call itself for ever.
+# A cache may precede the compiler, and options may follow it.
 compiler_of() {
     set -f
     default=$1

@@ -5,11 +5,12 @@ namespace nvshmemrs::device {
 
 // ---- Copies. ----
 
-// The largest power of two, at most 16, that divides all bits of `mixed`. `log_of` it is a shift: a division takes a hundred cycles.
+// The largest power of two, at most 16, that divides all bits of `mixed`.
 NVSHMEMRS_I_DEVICE u32 common_power(u64 mixed) {
     u32 low = (u32)mixed | 16;
     return low & (~low + 1);
 }
+// The logarithm of such a power: a shift by it replaces a division, which takes some hundred cycles.
 NVSHMEMRS_I_DEVICE u32 log_of(u32 power) { return (power > 1) + (power > 2) + (power > 4) + (power > 8); }
 
 // Copies `count` elements, K loads before the first store; thread `i` of `step`.
@@ -120,7 +121,7 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
     u64 head = least((u64)(-dest) & (power - 1), bytes), count = (bytes - head) >> log_of(power);
-    // Of sides that are not aligned to their type, one thread copies all.
+    // If a side is not aligned to its type, one thread copies all, as edges.
     u64 body = power < ALIGN ? 0 : count * power;
     if (power == 16) copy_sixteens<G>(dest + head, source + head, count, lent);
     else if (ALIGN <= 8 && power == 8) copy_as<G, u64>(dest + head, source + head, count);

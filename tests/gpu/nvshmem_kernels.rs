@@ -207,7 +207,7 @@ fn nvcc_compiles_tiles_of_cute_and_of_spelled_types() {
 #[test]
 fn host_compilers_take_the_headers_beside_cudas() {
     let source = programs().join("host.c");
-    // As programs for NVSHMEM do, it relies on what the header includes: standard headers, the runtime, NVSHMEM's extensions.
+    // As programs for NVSHMEM do, it relies on the headers that nvshmem.h includes: standard headers, CUDA's runtime, nvshmemx.h.
     let text = "#include <nvshmem.h>\n#ifdef __cplusplus\n#define ALLOCATED\n#else\n#define ALLOCATED (void **)\n#endif\n\
         int start(const void *f, dim3 g, void **a) { return nvshmemx_collective_launch(f, g, g, a, 0, 0); }\n\
         int *begin(const char *why) {\n\

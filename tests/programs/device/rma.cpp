@@ -182,6 +182,12 @@ int main() {
     RMA_TYPES(QP_TEST)
 #endif
     for (bool askew : {false, true}) moves.all("mem", rma_mem, 1, 0, IPUT_, askew);
+    // A source that is not aligned to the type: nothing is lost.
+    for (int what = PUT_; what < IPUT_; what++)
+        for (u64 count : {1, 50}) {
+            moves.one("64, source not aligned", rma_64, what, 8, count, 16, 17, false);
+            moves.one("32, source not aligned", rma_32, what, 4, count, 16, 18, false);
+        }
     signals();
 #define BITS_TEST(NAME, T) { Atomics<T, T> a(#NAME, amo_##NAME); a.bitwise((T)-3, (T)0x5a5a5a5a5a5a5a5a); a.together(FETCH_ADD_, 3, (T)(120 * pe.n)); a.together(INC_, 0, (T)(40 * pe.n)); }
     AMO_BITS_TYPES(BITS_TEST)

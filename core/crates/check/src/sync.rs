@@ -359,7 +359,8 @@ impl Sync<'_> {
             .enumerate()
             .filter(|(_, change)| wait.misses(change));
         let (at, loss) = losses.next()?;
-        // Back from the lost value, change by change. A value of the owner's own ends the way: it is not waited for.
+        // From the lost value back to the change that has brought it. The search ends at a value that the owner itself has written, because a
+        // wait is not for that.
         let mut value = loss.old;
         let brought = changes[..at].iter().rev().any(|change| {
             let leads =

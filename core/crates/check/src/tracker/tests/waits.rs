@@ -69,7 +69,7 @@ fn set_and_set_again() {
 }
 
 #[test]
-fn a_mark_of_the_waiter_s_own_is_not_missed() {
+fn a_mark_that_the_waiter_has_set_is_not_missed() {
     // As in the queue of a lock: the owner marks its word, the PE ahead takes the mark away, and the PE behind brings its number.
     job!(job: a, b, c);
     c.atomic(1, FLAG, Effect::Add(3));
