@@ -1,9 +1,8 @@
-"""run-gpu-bench --device: times of the functions that kernels call, with 2 PEs on a GPU each, beside NVSHMEM's own device perftests; and of
-exchanges of all PEs, by a program that uses NVSHMEM's names and is compiled against each library.
+"""run-gpu-bench --device: times of the functions that kernels call, with 2 PEs on a GPU each; of exchanges of all PEs, by a program that uses
+NVSHMEM's names and is compiled against each library; and of NVIDIA's perftests with each library.
 
-The programs are compiled here by nvcc. The perftests are compiled here, too, from a checkout of NVSHMEM's source that the caller names, against
-the NVSHMEM that Python's packages hold, unless the folder has the programs themselves; mpirun starts them. A side that cannot be built or
-run is named.
+The programs are compiled here by nvcc. NVSHMEM is the library that Python's packages hold; mpirun starts its programs. A side that cannot be
+built or run is named.
 """
 
 from __future__ import annotations
@@ -16,38 +15,34 @@ import statistics
 import subprocess
 import tempfile
 import time
-from concurrent import futures
 from pathlib import Path
+
+import perftests
+from perftests import BARRIER, PUT_BANDWIDTH, PUT_LATENCY, PUT_SIGNAL, SIGNAL
 
 # A row of the table: its label; nvshmemrs (operation, bytes); NVSHMEM (program, arguments, a pattern of the figure's name, bytes); the
 # target: the largest ratio of the two times, or, for GB/s, the smallest ratio of the two bandwidths.
 BLOCKS, MI = "put by 32 blocks of 256", 1 << 20
-PING, BW, LATENCY = "shmem_put_signal_ping_pong_latency", "shmem_put_bw", "shmem_put_latency"
-# With more than 256 threads NVSHMEM's kernels do not run, and its program prints the time of an empty loop.
-REDUCE = "reduction_latency -n 20 -w 2 -b 8 -e 2M"
-# A round trip over NVLink takes longer than this, in microseconds: a shorter time means that nothing was exchanged.
-LEAST_EXCHANGE = 0.7
+BLOCK_RATES = f"{PUT_BANDWIDTH} -n 100 -w 10 -c 32 -t 256 -b 1M -e 64M -f 4"
+RATES_32, RATES_16 = (f"{PUT_BANDWIDTH} -n 50 -w 5 -c {blocks} -t 1024 -b 64M -e 64M" for blocks in (32, 16))
+COMPLETE = f"{PUT_LATENCY} -n 10 -w 2 -b 1M -e 1M"
 ROWS = [
-    ("put_signal ping-pong, 8 B, round trip", ("put_signal ping-pong", 8), (f"{PING} -n 500 -w 50 -b 8 -e 8", "", 8), 0.55),
-    ("signal_op ping-pong, round trip", ("signal_op ping-pong", 8), ("shmem_signal_ping_pong_latency -n 500 -w 50", "", None), 0.65),
-    ("put 1 MiB, 32 blocks of 256, GB/s", (BLOCKS, MI), (f"{BW} -n 200 -w 20 -c 32 -t 256 -b 1M -e 64M -f 4", "", MI), 0.0),
-    ("put 4 MiB, 32 blocks of 256, GB/s", (BLOCKS, 4 * MI), (f"{BW} -n 200 -w 20 -c 32 -t 256 -b 1M -e 64M -f 4", "", 4 * MI), 1.2),
-    ("put 64 MiB, 32 blocks of 1024, GB/s", ("put by 32 blocks of 1024", 64 * MI), (f"{BW} -n 50 -w 5 -c 32 -t 1024 -b 64M -e 64M", "", 64 * MI), 0.0),
-    ("put 64 MiB, 132 blocks of 256, GB/s", ("put by 132 blocks of 256", 64 * MI), (f"{BW} -n 50 -w 5 -c 32 -t 1024 -b 64M -e 64M", "", 64 * MI), 0.0),
-    ("put 64 MiB, 16 blocks of 1024, GB/s", ("put by 16 blocks of 1024", 64 * MI), (f"{BW} -n 50 -w 5 -c 16 -t 1024 -b 64M -e 64M", "", 64 * MI), 0.0),
-    ("put 64 MiB, 16 blocks of a warp, lent shared memory, GB/s", ("put by 16 blocks of 32, lent", 64 * MI), (f"{BW} -n 50 -w 5 -c 16 -t 1024 -b 64M -e 64M", "", 64 * MI), 0.0),
-    ("put and quiet, 1 MiB, thread", ("put and quiet, thread", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Thread", MI), 0.3),
-    ("put and quiet, 1 MiB, warp", ("put and quiet, warp", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Warp", MI), 0.5),
-    ("the same, lent shared memory, thread", ("put and quiet, thread, lent", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Thread", MI), 0.02),
-    ("the same, lent shared memory, warp", ("put and quiet, warp, lent", MI), (f"{LATENCY} -n 10 -w 2 -b 1M -e 1M", "Warp", MI), 0.1),
-    ("barrier_all, block", ("barrier_all, block", 0), ("barrier_latency -n 500 -w 50", "barrier_all_device block", None), 0.7),
-    ("int64 sum, one block, 8 B", ("int64 sum, block of 1024", 8), (f"{REDUCE} -t 256", "int64-sum-b", 8), 0.5),
-    ("int64 sum, one block, 64 KiB", ("int64 sum, block of 1024", 64 << 10), (f"{REDUCE} -t 256", "int64-sum-b", 64 << 10), 0.25),
-    ("int64 sum, one block, 1 MiB", ("int64 sum, block of 1024", MI), (f"{REDUCE} -t 256", "int64-sum-b", MI), 0.15),
+    ("put_signal ping-pong, 8 B, round trip", ("put_signal ping-pong", 8), (PUT_SIGNAL, "", 8), 0.55),
+    ("signal_op ping-pong, round trip", ("signal_op ping-pong", 8), (SIGNAL, "", None), 0.65),
+    ("put 1 MiB, 32 blocks of 256, GB/s", (BLOCKS, MI), (BLOCK_RATES, "", MI), 0.0),
+    ("put 4 MiB, 32 blocks of 256, GB/s", (BLOCKS, 4 * MI), (BLOCK_RATES, "", 4 * MI), 1.2),
+    ("put 64 MiB, 32 blocks of 1024, GB/s", ("put by 32 blocks of 1024", 64 * MI), (RATES_32, "", 64 * MI), 0.0),
+    ("put 64 MiB, 132 blocks of 256, GB/s", ("put by 132 blocks of 256", 64 * MI), (RATES_32, "", 64 * MI), 0.0),
+    ("put 64 MiB, 16 blocks of 1024, GB/s", ("put by 16 blocks of 1024", 64 * MI), (RATES_16, "", 64 * MI), 0.0),
+    ("put 64 MiB, 16 blocks of a warp, lent shared memory, GB/s", ("put by 16 blocks of 32, lent", 64 * MI), (RATES_16, "", 64 * MI), 0.0),
+    ("put and quiet, 1 MiB, thread", ("put and quiet, thread", MI), (COMPLETE, "Thread", MI), 0.3),
+    ("put and quiet, 1 MiB, warp", ("put and quiet, warp", MI), (COMPLETE, "Warp", MI), 0.5),
+    ("the same, lent shared memory, thread", ("put and quiet, thread, lent", MI), (COMPLETE, "Thread", MI), 0.02),
+    ("the same, lent shared memory, warp", ("put and quiet, warp, lent", MI), (COMPLETE, "Warp", MI), 0.1),
+    ("barrier_all, block", ("barrier_all, block", 0), (BARRIER, "barrier_all_device block", None), 0.7),
 ]
 # The least bandwidth of nvshmemrs in GB/s, independent of NVSHMEM's.
 LEAST = {"put 64 MiB, 132 blocks of 256, GB/s": 365.0, "put 64 MiB, 16 blocks of a warp, lent shared memory, GB/s": 340.0}
-PERF = re.compile(r"&&&& PERF (\S+?)___(\S*?)___size__(\d+)___(\S+) ([\d.]+)")
 NVSHMEM = "import nvidia.nvshmem; print(list(nvidia.nvshmem.__path__)[0])"
 # The largest ratios of the times of exchanges of all PEs, by operation, and by bytes where they differ.
 EXCHANGE_LIMITS = {"ring of put_signal": 0.6, "all-to-all of put_signal": 0.6, "barrier_all, block": 0.7, "int64 sum, block": 0.5}
@@ -55,7 +50,7 @@ LARGE_SUMS = {65536: 0.25, MI: 0.15}
 
 
 def last_words(done: subprocess.CompletedProcess) -> str:
-    words = (done.stderr + done.stdout).strip().splitlines()
+    words = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return f"status {done.returncode}" + "".join(f"\n    {word}" for word in words[-8:])
 
 
@@ -96,6 +91,12 @@ def medians(dist: Path, n: int, program: str, limit: float, side: str, turns: li
     return {case: statistics.median(us) for case, us in times.items()}, why
 
 
+def our_options(dist: Path) -> list[str]:
+    """The compiler's options for a program of NVSHMEM's names that uses nvshmemrs."""
+    folders = [f"-I{dist}/include", f"-I{dist}/include/nvshmemrs-compat", f"-L{dist}/lib"]
+    return [*folders, "-lnvshmemrs_nvshmem", "-lnvshmemrs", "-lcuda", "-Xlinker", f"-rpath={dist}/lib"]
+
+
 def nvshmem_options(package: str) -> list[str] | None:
     """What nvcc takes to compile and link a program for the NVSHMEM in a folder; None: the folder has no library."""
     library = next(iter(sorted(Path(package, "lib").glob("libnvshmem_host.so*"))), None)
@@ -109,8 +110,7 @@ def exchange_programs(dist: Path, nvcc: str, package: str, work: Path, limit: fl
     """The program of all PEs' exchanges by its library; prints why a library has none."""
     source = str(dist / "share/nvshmemrs/bench/device_exchange.cu")
     theirs = nvshmem_options(package) if package else None
-    ours = ["-I" + str(dist / "include"), "-I" + str(dist / "include/nvshmemrs-compat"), f"-L{dist}/lib", "-lnvshmemrs_nvshmem", "-lnvshmemrs"]
-    options = {"nvshmemrs": [*ours, "-lcuda", "-Xlinker", f"-rpath={dist}/lib"]}
+    options = {"nvshmemrs": our_options(dist)}
     if theirs is None:
         print("NVSHMEM: exchanges not measured: Python has no nvidia.nvshmem, or its folder has no libnvshmem_host.so")
     else:
@@ -159,55 +159,31 @@ def exchanges(dist: Path, programs: dict[str, str], n: int, turns: int, limit: f
     return figures, whole
 
 
-def build_perftests(source: Path, nvcc: str, package: Path, work: Path) -> dict[str, Path] | str:
-    """NVSHMEM's programs by their names, or why there are none."""
-    libraries = nvshmem_options(str(package))
-    if libraries is None:
-        return f"{package}/lib has no libnvshmem_host.so"
-    options = ["-std=c++17", "-O3", "-rdc=true", "-arch=native", f"-I{package}/include", f"-I{source}/perftest/common", f"-I{source}/perftest/device/coll"]
-    common = work / "utils.o"
-    made = run([nvcc, *options, "-c", str(source / "perftest/common/utils.cu"), "-o", str(common)], 300, dict(os.environ))
-    if made.returncode:
-        return last_words(made)
-
-    def build(name: str) -> tuple[str, Path | str]:
-        file = next(source.glob(f"perftest/device/*/{name}.cu"))
-        made = run([nvcc, *options, str(file), str(common), *libraries, "-o", str(work / name)], 300, dict(os.environ))
-        return name, work / name if made.returncode == 0 else last_words(made)
-
-    names = sorted({row[2][0].split()[0] for row in ROWS})
-    with futures.ThreadPoolExecutor(8) as pool:
-        found = dict(pool.map(build, names))
-    wrong = [f"{name}: {why}" for name, why in found.items() if isinstance(why, str)]
-    return "\n".join(wrong) if wrong else found
+def compare_perftests(dist: Path, nvcc: str, package: str, source: Path, work: Path, turns: int, limit: float) -> dict[str, dict[str, perftests.Figures]]:
+    """The figures of NVIDIA's perftests by side and command line; prints what could not be built or did not run."""
+    options, commands, environment = {"nvshmemrs": [*our_options(dist), "-lnvidia-ml"]}, {}, {}
+    commands["nvshmemrs"] = [str(dist / "bin/nvshmemrs-run"), "--stall-after", "0", "-n", "2", "--"]
+    environment["nvshmemrs"] = {"NVSHMEMRS_TIMEOUT": "60", "NVSHMEMRS_MEMORY": "device", "NVSHMEMRS_HEAP_SIZE": "1G"}
+    theirs = nvshmem_options(package) if package else None
+    if theirs is None:
+        print("NVSHMEM: not measured: Python has no nvidia.nvshmem, or its folder has no libnvshmem_host.so")
+    else:
+        options["NVSHMEM"] = theirs
+        commands["NVSHMEM"] = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+        libraries = os.pathsep.join(filter(None, [f"{package}/lib", os.environ.get("LD_LIBRARY_PATH")]))
+        environment["NVSHMEM"] = {"NVSHMEM_BOOTSTRAP": "MPI", "NVSHMEM_REMOTE_TRANSPORT": "none", "NVSHMEM_DISABLE_NVLS": "1"}
+        environment["NVSHMEM"] |= {"LD_LIBRARY_PATH": libraries, "NVSHMEM_SYMMETRIC_SIZE": "1G"}
+    programs, wrong = perftests.build(source, nvcc, options, work, run, last_words)
+    found, broken = perftests.measure(programs, commands, environment, turns, limit, run, last_words)
+    for words in wrong + broken:
+        print(words)
+    return found
 
 
-def peers(programs: dict[str, Path], package: Path, turns: int, limit: float) -> tuple[dict[str, list[tuple[str, int, float]]], list[str]]:
-    """The names and figures that each of NVSHMEM's command lines printed, and the command lines that failed."""
-    env = {**os.environ, "NVSHMEM_MACHINE_READABLE_OUTPUT": "1", "NVSHMEM_BOOTSTRAP": "MPI", "NVSHMEM_REMOTE_TRANSPORT": "none", "NVSHMEM_DISABLE_NVLS": "1"}
-    env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(package / "lib"), env.get("LD_LIBRARY_PATH")]))
-    env["NVSHMEM_SYMMETRIC_SIZE"] = "1G"
-    start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
-    found: dict[str, list[tuple[str, int, float]]] = {}
-    broken = []
-    for _ in range(turns):
-        for line in dict.fromkeys(row[2][0] for row in ROWS):
-            name, *arguments = line.split()
-            if name not in programs:
-                broken.append(f"{line}: there is no such program")
-                continue
-            began = time.monotonic()
-            done = run([*start, str(programs[name]), *arguments], limit, env)
-            print(f"NVSHMEM, {line}: {time.monotonic() - began:.1f} s", flush=True)
-            figures = [(f"{job} {sub} {of}", int(size), float(value)) for job, sub, size, of, value in PERF.findall(done.stdout)]
-            found.setdefault(line, []).extend(figures)
-            if done.returncode or not figures:
-                broken.append(f"{line}: {last_words(done)}")
-    return found, broken
-
-
-def figure(found: dict[str, list[tuple[str, int, float]]], line: str, pattern: str, size: int | None) -> float | None:
-    values = [value for name, of, value in found.get(line, []) if re.search(pattern, name) and size in (None, of) and value >= LEAST_EXCHANGE]
+def figure(found: dict[str, perftests.Figures], line: str, pattern: str, size: int | None) -> float | None:
+    """The median of a command line's figures whose names match the pattern, of that size."""
+    figures = perftests.medians(found.get(line, {}))
+    values = [value for (job, case, of, _, _), value in figures.items() if re.search(pattern, f"{job} {case}") and size in (None, of)]
     return statistics.median(values) if values else None
 
 
@@ -283,19 +259,13 @@ def functions(dist: Path, nvcc: str, package: str, source: Path | None, turns: i
         if why:
             print(f"nvshmemrs: FAILED: {why}")
         (out / "gpu-bench-device.json").write_text(json.dumps([[*case, us] for case, us in mine.items()]) + "\n")
-        theirs: dict[str, list[tuple[str, int, float]]] = {}
-        if source is None or not package:
-            print("NVSHMEM: not measured: " + ("--perftest names no checkout of its source" if source is None else "Python has no nvidia.nvshmem"))
+        found: dict[str, dict[str, perftests.Figures]] = {}
+        if source is None:
+            print("perftests: not measured: --perftest names no checkout of NVIDIA/nvshmem")
         else:
-            built = {row[2][0].split()[0]: source / row[2][0].split()[0] for row in ROWS}
-            built = {name: file for name, file in built.items() if file.exists()}
-            programs = built or build_perftests(source, nvcc, Path(package), work)
-            if isinstance(programs, str):
-                print(f"NVSHMEM: not measured: its perftests were not built: {programs}")
-            else:
-                theirs, broken = peers(programs, Path(package), turns, limit)
-                for words in broken:
-                    print(f"NVSHMEM: {words}")
+            found = compare_perftests(dist, nvcc, package, source, work, turns, limit)
+            perftests.tables(found, "nvshmemrs", "NVSHMEM", table)
+    theirs = found.get("NVSHMEM", {})
     rows = []
     for title, case, (line, pattern, size), limit_ in ROWS:
         us, peer = mine.get(case), figure(theirs, line, pattern, size)
@@ -307,6 +277,6 @@ def functions(dist: Path, nvcc: str, package: str, source: Path | None, turns: i
     table("nvcc -c of a kernel with one put, s", ["with the header", "without", "longer", "wanted", ""], [compiled])
     rest = sorted(set(mine) - {row[1] for row in ROWS})
     table("others", ["", "bytes", "us", "GB/s"], [[op, str(size), f"{mine[op, size]:.2f}", f"{size / mine[op, size] / 1e3:.1f}"] for op, size in rest])
-    document = {"ours": [{"op": op, "bytes": size, "us": us} for (op, size), us in mine.items()], "nvshmem": theirs}
+    document = {"ours": [{"op": op, "bytes": size, "us": us} for (op, size), us in mine.items()], "perftests": [[side, line, *key, values] for side, lines in found.items() for line, figures in lines.items() for key, values in figures.items()]}
     (out / "gpu-bench-device.json").write_text(json.dumps(document, indent=1) + "\n")
     return 1 if why else 0

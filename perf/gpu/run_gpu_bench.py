@@ -284,7 +284,7 @@ def main() -> int:
     measured.add_argument("--device", action="store_true", help="measure exchanges of all PEs by kernels and, with 2 PEs, the functions that kernels call instead; it needs nvcc and 2 GPUs")
     measured.add_argument("--python-kernels", action="store_true", help="measure kernels of Numba, Triton and CuTe, and the examples with them, instead")
     measured.add_argument("--frameworks", action="store_true", help="measure operations of torch and JAX, and fused operations, instead")
-    parser.add_argument("--perftest", type=Path, metavar="FOLDER", help="with --device: a checkout of NVSHMEM's source, whose perftests are built and run beside; or a folder with these programs")
+    parser.add_argument("--perftest", type=Path, metavar="FOLDER", help="with --device and 2 PEs: a checkout of NVIDIA/nvshmem, whose perftests are compiled against both libraries and run")
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="the Python that has torch (python3)")
     args = parser.parse_args()
     in_python = args.python_kernels or args.frameworks

@@ -143,3 +143,70 @@ fn kernels_in_python_are_judged_beside_their_peers() {
     output.assert_code(2);
     output.assert_stderr("no side is called ours-graph; there are imports, nccl-pairs, ");
 }
+
+/// `compare_perftests` with a stand-in for nvcc, whose programs print what NVIDIA's print: every figure beside the other library's, and which
+/// programs could not be built or failed.
+#[test]
+fn nvidias_perftests_are_compared() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let executable = |name: &str, text: &str| {
+        fs::create_dir_all(at(name).parent().expect("a folder")).expect("a folder");
+        fs::write(at(name), text).expect("a file");
+        run(Command::new("chmod").arg("+x").arg(at(name)), HANG).assert_success();
+    };
+    // A program of nvshmemrs takes 2.5 us and one of NVSHMEM 5, which also prints a time that no exchange can have. The library is known by
+    // an option of its compiler.
+    executable(
+        "nvcc",
+        r#"#!/bin/bash
+        while [ "$1" ]; do [ "$1" = -o ] && out=$2; [ "$1" = -rdc=true ] && us=5.0; shift; done
+        case $out in */sync_latency) echo "error: no" >&2; exit 1;; esac
+        if [ -z "$us" ] && [ "${out##*/}" = bw ]; then echo "echo stopped >&2; exit 3" > "$out"
+        else echo "echo '&&&& PERF test___int32-sum-b___size__8___latency ${us:-2.5} -us'
+        echo '&&&& PERF test___all___size__64___BW ${us:-2.5} +GB/sec'
+        [ -z '$us' ] || echo '&&&& PERF test___quick___size__8___latency 0.2 -us'" > "$out"; fi
+        chmod +x "$out""#,
+    );
+    for launcher in ["bin/nvshmemrs-run", "mpirun"] {
+        executable(
+            launcher,
+            "#!/bin/bash\nwhile [ \"$1\" != 2 ]; do shift; done; shift\n[ \"$1\" = -- ] && shift\nexec bash \"$@\"\n",
+        );
+    }
+    let script = r#"
+import sys
+from pathlib import Path
+folder, bench = Path(sys.argv[1]), sys.argv[2]
+sys.path.insert(0, bench)
+import device_bench, perftests
+device_bench.nvshmem_options = lambda package: ["-rdc=true"] if package else None
+(folder / "work").mkdir()
+found = device_bench.compare_perftests(folder, str(folder / "nvcc"), sys.argv[3], folder / "source", folder / "work", 2, 60)
+perftests.tables(found, "nvshmemrs", "NVSHMEM", lambda title, heads, rows: print(title, *rows, sep="\n"))
+"#;
+    let compare = |package: &str, work: &str| {
+        let mut python = Command::new("python3");
+        python.args(["-c", &script.replace("work", work)]);
+        python.arg(folder.path()).arg(workspace().join("perf/gpu"));
+        let path = std::env::var("PATH").expect("PATH");
+        python.env("PATH", format!("{}:{path}", folder.path().display()));
+        run(python.arg(package), 4 * HANG).succeeded()
+    };
+    let output = compare("package", "work");
+    for words in [
+        "['coll/barrier_latency -n 500 -w 50', 'test int32-b', '1', '0.50', '0.50', '0.50']",
+        "['coll/barrier_latency -n 500 -w 50', 'test all', '1', '2.00', '2.00', '2.00']",
+        "'test all', '64', '2.50 GB/sec', '5.00 GB/sec', '2.00']",
+        "nvshmemrs: device/coll/sync_latency: status 1",
+        "NVSHMEM: device/coll/sync_latency: status 1",
+        "nvshmemrs: host/pt-to-pt/bw -n 50 -w 5 -b 8 -e 64M -f 64 --dir read --issue on_stream: status 3\n    stopped",
+    ] {
+        output.assert_stdout(words);
+    }
+    for absent in ["quick", "'coll/sync_latency"] {
+        assert!(!output.stdout.contains(absent), "{}", output.stdout);
+    }
+    let alone = compare("", "alone");
+    alone.assert_stdout("NVSHMEM: not measured: Python has no nvidia.nvshmem");
+}

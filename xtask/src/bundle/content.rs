@@ -33,7 +33,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 15] = [
 
 /// Files and folders that are copied unchanged.
 #[rustfmt::skip]
-const TEXTS: [(&str, &str); 26] = [
+const TEXTS: [(&str, &str); 27] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -45,6 +45,7 @@ const TEXTS: [(&str, &str); 26] = [
     ("tests/gpu/gpu_checks", "share/nvshmemrs/gpu-tests/gpu_checks"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     ("perf/gpu/device_bench.py", "share/nvshmemrs/bench/device_bench.py"),
+    ("perf/gpu/perftests.py", "share/nvshmemrs/bench/perftests.py"),
     ("perf/gpu/device_bench.cu", "share/nvshmemrs/bench/device_bench.cu"),
     ("perf/gpu/device_exchange.cu", "share/nvshmemrs/bench/device_exchange.cu"),
     ("perf/gpu/torch_peer.py", "share/nvshmemrs/bench/torch_peer.py"),
