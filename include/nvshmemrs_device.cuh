@@ -18,10 +18,12 @@
 //   * atomic_fetch is an acquire. atomic_set and atomics without a result are releases. All other atomics are both.
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
 //   * barrier and sync: earlier stores of each member's group are visible to the groups of all members that have returned. Other
-//     collectives order the memory that they read and write; a reduction of small arrays in a slot below 8 orders no other memory. Small
-//     arrays have at most 32 bytes, and in the first 8 teams of a job of up to 16 PEs at most 8 KiB and at most 16 KiB / n_pes.
+//     collectives order the memory that they read and write; a collective of small arrays in a slot below 8 orders no other memory. Small
+//     arrays have at most 32 bytes, and in the first 8 teams of a job of up to 16 PEs at most 8 KiB and at most 16 KiB / n_pes. Except in
+//     reduce, they also have at most 16 bytes for each thread of the group. In fcollect, alltoall and reducescatter the size of a member's
+//     part counts.
 //
-// Such a small reduction sends each word together with a flag (mail). Triton's reduce also sends mail, if one program makes the call. Kernels
+// Such a small collective sends each word together with a flag (mail). Triton's reduce also sends mail, if one program makes the call. Kernels
 // of Numba and CuTe do not know mail. If such a kernel takes part, the other members see after some microseconds that this member meets them
 // instead, and then meet, too. Kernels that are compiled with NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
 //

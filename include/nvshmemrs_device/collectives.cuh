@@ -140,35 +140,62 @@ template <class G> class Call {
         G::sync();
     }
 
+    // Whether the group receives a part of this size from each member faster by mail than by a copy.
+    static NVSHMEMRS_I_DEVICE bool is_short(u64 bytes) { return bytes <= G::size() * 16; }
+
+    // Sends each member its part of `source`: `bytes` bytes for each.
+    NVSHMEMRS_I_PART void post_parts(const void *source, u32 bytes) {
+        epoch_++;
+        G::sync();
+        u32 words = (bytes + 3) / 4, all = words * n;
+        u64 place = s.base + mail(me), flag = epoch_ << 32;
+        for (u32 first = G::rank(); first < all; first += G::size() * MAIL_BATCH) {
+            u32 values[MAIL_BATCH];
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < MAIL_BATCH; k++) {
+                u32 i = first + k * G::size();
+                values[k] = i < all ? word_of((u64)source + (u64)(i / words) * bytes, bytes, i % words) : 0;
+            }
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < MAIL_BATCH; k++) {
+                u32 i = first + k * G::size();
+                if (i < all) store_relaxed((u64 *)(place + (u64)pe(i / words) * s.stride) + i % words, flag | values[k]);
+            }
+        }
+        keep_epoch(counter());
+        G::sync();
+    }
+
+    // Receives a part from each member into its place in `dest`.
+    NVSHMEMRS_I_PART Taken receive_parts(void *dest, u32 bytes) {
+        u32 words = (bytes + 3) / 4;
+        return receive(words * n, [&](u32 i) { return MailWord{(i32)(i / words), i % words, (u64)dest + (u64)(i / words) * bytes, bytes}; });
+    }
+
+    // Receives the message of `root`, and a word of each other member, which shows that the member has come.
+    NVSHMEMRS_I_PART Taken receive_message(i32 root, void *dest, u32 bytes) {
+        u32 words = (bytes + 3) / 4;
+        return receive(words + n - 1, [&](u32 i) {
+            if (i < words) return MailWord{root, i, (u64)dest, bytes};
+            i32 other = (i32)(i - words);
+            return MailWord{other < root ? other : other + 1, 0, 0, 0};
+        });
+    }
+
     // Reads words that a member has sent: BATCH / EACH runs of EACH words, from `first` on, as far as they are below `words`. The result
     // says whether all words have arrived, or why not.
     //
     // A member that has met the others in this epoch has sent no mail, or has not received all mail. Then no member receives all mail, and all
     // members meet: no member has left this epoch before.
     template <u32 EACH> NVSHMEMRS_I_PART Taken take(i32 m, u32 first, u32 words, u32 *values) const {
-        constexpr u32 BATCH = batch(EACH);
         u64 own = s.base + (u64)s.my_pe * s.stride;
         const u64 *at = (const u64 *)(own + mail(m));
-        for (u32 polls = 1;; polls++) {
-            bool missing = false;
-            u64 seen[BATCH];
-            NVSHMEMRS_I_UNROLL
-            for (u32 k = 0; k < BATCH; k++) {
+        return await<batch(EACH)>(
+            [&](u32 k) {
                 u32 word = first + k / EACH * EACH * G::size() + k % EACH;
-                seen[k] = word < words ? load_relaxed(at + word) : epoch_ << 32;
-            }
-            NVSHMEMRS_I_UNROLL
-            for (u32 k = 0; k < BATCH; k++) {
-                values[k] = (u32)seen[k];
-                if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = true;
-            }
-            if (!missing) return TAKEN;
-            if (polls % MAIL_POLLS == 0) {
-                u64 row = row_->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8;
-                if (load_relaxed((const u64 *)(own + row) + m) >= epoch_) return NOT_SENT;
-                if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) return BROKEN;
-            }
-        }
+                return word < words ? at + word : nullptr;
+            },
+            [&](u32) { return m; }, values);
     }
 
     // The common result of all threads of the group.
@@ -186,6 +213,64 @@ template <class G> class Call {
         u32 value = 0;
         for (u32 k = 0; k < 4 && word * 4 + k < bytes; k++) value |= (u32)read<u8>(at + k) << k * 8;
         return value;
+    }
+    // A word of a member's message of `bytes` bytes, which belongs into `dest`.
+    struct MailWord {
+        i32 member;
+        u32 word;
+        u64 dest;
+        u32 bytes;
+    };
+    // Receives `count` words, of which `word` describes the i-th, and writes each to its place. A thread has several loads in flight.
+    template <class Describe> NVSHMEMRS_I_DEVICE Taken receive(u32 count, const Describe &word) {
+        constexpr u32 BATCH = 4;
+        u64 own = s.base + (u64)s.my_pe * s.stride;
+        Taken came = TAKEN;
+        for (u32 first = G::rank(); first < count && came == TAKEN; first += G::size() * BATCH) {
+            u32 values[BATCH];
+            const u64 *at[BATCH];
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 i = first + k * G::size();
+                MailWord of = word(i < count ? i : first);
+                at[k] = i < count ? (const u64 *)(own + mail(of.member)) + of.word : nullptr;
+            }
+            came = await<BATCH>([&](u32 k) { return at[k]; }, [&](u32 k) { return word(first + k * G::size()).member; }, values);
+            if (came != TAKEN) break;
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < BATCH; k++)
+                if (at[k]) put_word(word(first + k * G::size()), values[k]);
+        }
+        return all_taken(came);
+    }
+    static NVSHMEMRS_I_DEVICE void put_word(const MailWord &word, u32 value) {
+        u64 at = word.dest + word.word * 4;
+        if (at % 4 == 0 && word.bytes >= word.word * 4 + 4) write<u32>(at, value);
+        else
+            for (u32 k = 0; k < 4 && word.word * 4 + k < word.bytes; k++) write<u8>(at + k, (u8)(value >> k * 8));
+    }
+    // Waits for COUNT words of mail. `at`: the address of the k-th word, or null; `member`: who sends it.
+    template <u32 COUNT, class At, class Member> NVSHMEMRS_I_DEVICE Taken await(const At &at, const Member &member, u32 *values) const {
+        for (u32 polls = 1;; polls++) {
+            u32 missing = COUNT;
+            u64 seen[COUNT];
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < COUNT; k++) {
+                const u64 *word = at(k);
+                seen[k] = word ? load_relaxed(word) : epoch_ << 32;
+            }
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < COUNT; k++) {
+                values[k] = (u32)seen[k];
+                if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = k;
+            }
+            if (missing == COUNT) return TAKEN;
+            if (polls % MAIL_POLLS == 0) {
+                u64 row = row_->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8, own = s.base + (u64)s.my_pe * s.stride;
+                if (load_relaxed((const u64 *)(own + row) + member(missing)) >= epoch_) return NOT_SENT;
+                if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) return BROKEN;
+            }
+        }
     }
     // The PE of a member.
     NVSHMEMRS_I_DEVICE i32 pe(i32 m) const { return step_ ? first_ + m * step_ : ((const i32 *)row_->members)[m]; }
@@ -225,8 +310,15 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP int broadcast(Given s, u64 team, 
     call.check(BROADCAST, dest, bytes, ALIGN);
     call.check(BROADCAST, source, bytes, ALIGN);
     s.check_argument(root >= 0 && root < call.n, BROADCAST, root);
+    u32 steps = 1;
+    if (call.is_short(bytes) && call.has_mail(bytes)) {
+        call.post(call.me == root ? source : dest, call.me == root ? (u32)bytes : 1);
+        Taken taken = call.receive_message(root, dest, (u32)bytes);
+        if (taken != NOT_SENT) return taken == TAKEN ? 0 : -1;
+        steps = 0;
+    }
     if (call.me == root) call.reads(source, bytes);
-    if (!call.meet()) return -1;
+    if (!call.meet(steps)) return -1;
     if (call.me != root || dest != source) call.writes(dest, bytes);
     if (call.me != root || dest != source) copy<G, ALIGN>((u64)dest, call.on(root, source), bytes);
     return call.leave();
@@ -240,8 +332,19 @@ NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u
     i32 n = call.n, me = call.me;
     call.check(OPERATION, dest, bytes * n, ALIGN);
     call.check(OPERATION, source, OPERATION == ALLTOALL ? bytes * n : bytes, ALIGN);
-    call.reads(source, OPERATION == ALLTOALL ? bytes * n : bytes);
-    if (!call.meet()) return -1;
+    u64 all = OPERATION == ALLTOALL ? bytes * n : bytes;
+    // If a member sends no mail, the members read each other's sources, which must not have been written.
+    bool apart = (u64)source + all <= (u64)dest || (u64)dest + bytes * n <= (u64)source;
+    u32 steps = 1;
+    if (apart && call.is_short(bytes) && call.has_mail(bytes)) {
+        if (OPERATION == ALLTOALL) call.post_parts(source, (u32)bytes);
+        else call.post(source, (u32)bytes);
+        Taken taken = call.receive_parts(dest, (u32)bytes);
+        if (taken != NOT_SENT) return taken == TAKEN ? 0 : -1;
+        steps = 0;
+    }
+    call.reads(source, all);
+    if (!call.meet(steps)) return -1;
     call.writes(dest, bytes * n);
     u64 from = OPERATION == ALLTOALL ? me * bytes : 0;
     // Each member begins with a different member.

@@ -190,8 +190,8 @@ NVSHMEMRS_I_PART bool fold_packs(Call<G> &call, void *dest, const void *source, 
 }
 
 // Reductions whose data fit the mail. A word of mail is half data and half epoch, so no separate flag is needed: each member stores once to
-// each other member. If not all members send mail, the function writes nothing.
-template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
+// each other member. If not all members send mail, the function writes nothing. PARTS: each member folds a part of its own.
+template <class G, class E, u32 OP, bool PARTS> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
     // A thread folds the elements of RUNS runs of EACH words at once.
     constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E), BATCH = Call<G>::batch(EACH), RUNS = BATCH / EACH;
     struct alignas(sizeof(E) > 4 ? sizeof(E) : 4) Words {
@@ -200,7 +200,8 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call
     struct Elements {
         E elements[COUNT];
     };
-    call.post(source, bytes);
+    if (PARTS) call.post_parts(source, bytes);
+    else call.post(source, bytes);
     Taken came = TAKEN;
     u32 all = (bytes + 3) / 4;
     for (u32 first = G::rank() * EACH; first < all && came == TAKEN; first += G::size() * BATCH) {
@@ -235,7 +236,7 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call
     return call.all_taken(came);
 }
 
-// `parts`: whether each member gets a different part of the result. If `dest` lies within `source`, the groups of all members have the same size.
+// In reducescatter each member gets a different part of the result. If `dest` lies within `source`, the groups of all members have the same size.
 template <class G, class E, u32 OP, u32 OPERATION>
 NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u64 count, u32 slot) {
     Call<G> call(s, OPERATION, team, slot);
@@ -244,8 +245,9 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     call.check(OPERATION, dest, bytes, sizeof(E));
     call.check(OPERATION, source, all, sizeof(E));
     u32 steps = 1;
-    if (OPERATION == REDUCE && call.has_mail(bytes)) {
-        Taken taken = reduce_by_mail<G, E, OP>(call, dest, source, bytes);
+    constexpr bool PARTS = OPERATION == REDUCESCATTER;
+    if ((!PARTS || call.is_short(bytes)) && call.has_mail(bytes)) {
+        Taken taken = reduce_by_mail<G, E, OP, PARTS>(call, dest, source, bytes);
         if (taken != NOT_SENT) return taken == TAKEN ? 0 : -1;
         steps = 0;
     }

@@ -231,7 +231,7 @@ const MUTANTS: [Mutant; 10] = [
     // In place all members read before one writes.
     Mutant { from: "if (in_place && !call.meet()) return false;", to: "", shows: "in place" },
     // A message carries the number of its collective.
-    Mutant { from: "if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = true;", to: "if (seen[k] == 0) missing = true;", shows: "mail" },
+    Mutant { from: "if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = k;", to: "if (seen[k] == 0) missing = k;", shows: "mail" },
 ];
 
 /// Without one of its rules the header allows a forbidden outcome. This shows that the litmus tests notice.

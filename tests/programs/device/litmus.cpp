@@ -101,14 +101,15 @@ static void barriers() {
     }
 }
 
-// A source may be written as soon as the collective has returned. The root has nothing to copy, so it is ahead of the others.
-static void sources() {
+// A source may be written as soon as the collective has returned, in a slot with mail and in one without. The root has nothing to copy, so it
+// is ahead of the others.
+static void sources(unsigned slot) {
     int *data = pe.array<int>(N);
     for (int round = 1; round <= ROUNDS; round++) {
         for (int i = 0; i < N; i++) data[i] = pe.me == 0 ? round : -1;
         pe.barrier();
         auto kernel = [&] {
-            nvshmemrs_int_broadcast_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, N, 0, 4);
+            nvshmemrs_int_broadcast_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, N, 0, slot);
             if (pe.me == 0)
                 for (unsigned i = threadIdx.x; i < N; i += 40) __atomic_store_n(data + i, -2, __ATOMIC_RELAXED);
         };
@@ -158,7 +159,8 @@ int main() {
         for (bool nbi : {false, true}) message((std::string("message ") + scopes[scope]).c_str(), scope, nbi);
     fenced();
     barriers();
-    sources();
+    sources(4);
+    sources(8);
     in_place();
     small("mail", 6);
     small("no mail", 8);

@@ -1,4 +1,4 @@
-// Reductions of kernels that differ: some PEs send small ones by mail, others, compiled with NVSHMEMRS_DEVICE_NO_MAIL, meet as kernels of other
+// Collectives of kernels that differ: some PEs send small ones by mail, others, compiled with NVSHMEMRS_DEVICE_NO_MAIL, meet as kernels of other
 // languages do. And the rounds of reductions in place, which all languages must have alike.
 #include "job.hpp"
 
@@ -76,6 +76,61 @@ template <class T> static void reductions(const char *name, Values &all, int sal
     check(wrong == 0, std::string(name) + ", case " + std::to_string(salt) + ": " + std::to_string(wrong) + " are wrong");
 }
 
+// The part of `from` for `to`.
+static u8 part(int from, int to, u64 i, int round) { return (u8)(1 + from * 31 + to * 7 + i * 3 + round); }
+
+#define GROUP(CALL)                                                          \
+    if (scope == 2) status = nvshmemrs_##CALL##_block ARGS;                  \
+    if (scope == 1 && threadIdx.x < 32) status = nvshmemrs_##CALL##_warp ARGS; \
+    if (scope == 0 && threadIdx.x == 0) status = nvshmemrs_##CALL ARGS;
+
+// Other collectives one after the other in one kernel, in an order of their own for each salt: each element, and the bytes behind.
+static void exchanges(Values &all, int salt) {
+    const u64 sizes[] = {1, 8, 3, 32, 64, 200, 2100};
+    const int TIMES = 12;
+    u8 *dest = all.dest, *source = all.source;
+    int wrong = 0, scope = salt % 3;
+    unsigned slot = salt % 5 == 4 ? 8u : (unsigned)(salt % 8);
+    auto kernel = [&] {
+        for (int k = 0; k < TIMES; k++) {
+            int kind = (k + salt) % 4, root = (k + salt) % pe.n, status = 0;
+            u64 n = sizes[(k * 5 + salt) % 7], parts = kind < 2 ? n * pe.n : n;
+            u8 *to = dest + salt % 3, *from = source + k % 2;
+            for (u64 i = threadIdx.x; i < 8192; i += 40) dest[i] = source[i] = 77;
+            __syncthreads();
+            for (u64 i = threadIdx.x; i < n; i += 40)
+                for (int m = 0; m < (kind == 1 || kind == 3 ? pe.n : 1); m++) from[m * n + i] = part(pe.me, kind == 1 || kind == 3 ? m : 0, i, k);
+            if (threadIdx.x == 7 && salt % 4 == 1 && pe.me == salt % pe.n) usleep(1000);
+            __syncthreads();
+#define ARGS (pe.state, NVSHMEMRS_TEAM_WORLD, to, from, n, slot)
+            if (kind == 0) { GROUP(uchar_fcollect) }
+            if (kind == 1) { GROUP(uchar_alltoall) }
+            if (kind == 3) { GROUP(uchar_sum_reducescatter) }
+#undef ARGS
+#define ARGS (pe.state, NVSHMEMRS_TEAM_WORLD, to, from, n, root, slot)
+            if (kind == 2) { GROUP(uchar_broadcast) }
+#undef ARGS
+            __syncthreads();
+            for (u64 i = threadIdx.x; i < parts; i += 40) {
+                u8 wanted = 0;
+                if (kind == 0) wanted = part((int)(i / n), 0, i % n, k);
+                if (kind == 1) wanted = part((int)(i / n), pe.me, i % n, k);
+                if (kind == 2) wanted = part(root, 0, i, k);
+                for (int p = 0; kind == 3 && p < pe.n; p++) wanted = (u8)(wanted + part(p, pe.me, i, k));
+                wrong += to[i] != wanted;
+            }
+            wrong += status != 0 || to[parts] != 77;
+            if (salt % 2) wrong += nvshmemrs_barrier_all_block(pe.state, slot) != 0;
+            __syncthreads();
+        }
+    };
+    nvshmemrs::host::Options options;
+    if (salt % 2) options = nvshmemrs::host::weak(pe.state);
+    options.seed = salt + 1;
+    nvshmemrs::host::launch(1, THREADS, kernel, options);
+    check(wrong == 0, "exchanges, case " + std::to_string(salt) + ": " + std::to_string(wrong) + " are wrong");
+}
+
 static u64 ceil_of(u64 a, u64 b) { return (a + b - 1) / b; }
 
 // The rule that the header states and that all languages keep.
@@ -110,6 +165,7 @@ int main() {
         reductions<short>("short", all, salt);
         reductions<int>("int", all, salt);
         reductions<double>("double", all, salt);
+        exchanges(all, salt);
     }
     in_rounds<signed char>("schar", all);
     in_rounds<short>("short", all);
