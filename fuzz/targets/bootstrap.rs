@@ -34,7 +34,7 @@ fn memory<'a>(u: &mut Unstructured<'a>) -> Result<Memory<'a>> {
     })
 }
 
-fn say<'a>(u: &mut Unstructured<'a>) -> Result<PeerMessage<'a>> {
+fn peer_message<'a>(u: &mut Unstructured<'a>) -> Result<PeerMessage<'a>> {
     Ok(match u.arbitrary::<u8>()? % 8 {
         0 => PeerMessage::Bytes(some(u)?),
         1 => PeerMessage::Message(u.arbitrary()?, some(u)?),
@@ -72,7 +72,7 @@ fn say<'a>(u: &mut Unstructured<'a>) -> Result<PeerMessage<'a>> {
 
 fn says<'a>(u: &mut Unstructured<'a>) -> Result<Vec<PeerMessage<'a>>> {
     let count = u.int_in_range(0..=MOST_SAID)?;
-    (0..count).map(|_| say(u)).collect()
+    (0..count).map(|_| peer_message(u)).collect()
 }
 
 fn run(u: &mut Unstructured<'_>) -> Result<()> {

@@ -19,7 +19,7 @@ kind = sys.argv[1]
 me, n = int(os.environ["NVSHMEMRS_PE"]), int(os.environ["NVSHMEMRS_N_PES"])
 
 
-def say(**line: object) -> None:
+def print_line(**line: object) -> None:
     # In one write, because all PEs share a pipe.
     os.write(1, (json.dumps({"pe": me, **line}) + "\n").encode())
 
@@ -42,7 +42,7 @@ def nvshmem4py():
 
 nvshmem, stream, version = ours() if kind == "ours" else nvshmem4py()
 if me == 0:
-    say(side=f"{kind}-python", version=str(version), n=n)
+    print_line(side=f"{kind}-python", version=str(version), n=n)
 try:
     import cupy
 
@@ -91,7 +91,7 @@ for name, call, everybody in (("put", put, False), ("reduce", reduce, True), ("b
             if turn >= 0:
                 times.append(round(took / CALLS / 1e3, 3))
     if times:
-        say(op=name, bytes=0 if name == "barrier_all" else BYTES, how="cpu", us=times)
+        print_line(op=name, bytes=0 if name == "barrier_all" else BYTES, how="cpu", us=times)
 
 # The result of the last reduction, which no other call writes.
 reduce()

@@ -21,7 +21,7 @@ kind = sys.argv[1]
 most = int(sys.argv[2]) if len(sys.argv) > 2 else 64 << 20
 
 
-def say(**line: object) -> None:
+def print_line(**line: object) -> None:
     # At once, because the PEs have one pipe.
     os.write(1, (json.dumps({"pe": me, **line}) + "\n").encode())
 
@@ -114,7 +114,7 @@ def measure(name: str, size: int, call, graphed: bool) -> None:
             stream.synchronize()
             if turn >= 0:
                 times.append(round(start.elapsed_time(end) * 1e3 / calls, 4))
-    say(op=name, bytes=size, how="graph" if graphed else "stream", us=times)
+    print_line(op=name, bytes=size, how="graph" if graphed else "stream", us=times)
 
 
 def check(name: str, size: int, found: torch.Tensor, expected: torch.Tensor) -> None:
@@ -186,7 +186,7 @@ torch.cuda.set_device(me % torch.cuda.device_count())
 dist.init_process_group("nccl", init_method=os.environ["BENCH_INIT"], rank=me, world_size=n)
 if me == 0:
     version = ".".join(map(str, torch.cuda.nccl.version())) if kind.startswith("nccl") else torch.__version__
-    say(side=kind, version=version, n=n)
+    print_line(side=kind, version=version, n=n)
 if kind == "nccl-pairs":
     pairs()
 elif kind.startswith("nccl"):

@@ -192,7 +192,7 @@ fn one_run(
             if !*tolerated {
                 *tolerated = true;
                 let status = failure.lines().next().unwrap_or_default();
-                say(
+                show_text(
                     progress,
                     &format!(
                         "the program for {name} {status}, after all its figures were out: they count"
@@ -204,7 +204,7 @@ fn one_run(
             collected[answered..]
                 .iter_mut()
                 .for_each(|case| case.failed = true);
-            say(
+            show_text(
                 progress,
                 &format!(
                     "the program for {name}{place}, {} PEs, {failure}",
@@ -216,7 +216,7 @@ fn one_run(
     Ok(())
 }
 
-fn say(progress: &ProgressBar, text: &str) {
+fn show_text(progress: &ProgressBar, text: &str) {
     progress.suspend(|| console::error(format_args!("nvshmemrs-perf: {text}")));
 }
 

@@ -6,7 +6,7 @@
 
 use crate::bundle::empty;
 use crate::run;
-use crate::setup::say;
+use crate::setup::print_step;
 use crate::tree::Tree;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn tokei(tree: &Tree) -> Result<PathBuf> {
     let root = tree.scratch("tokei")?;
     let program = root.join(format!("{TOKEI}/bin/tokei"));
     if !program.exists() {
-        say(&format!("building tokei {TOKEI}"));
+        print_step(&format!("building tokei {TOKEI}"));
         let mut cargo = tree.cargo();
         cargo.args([
             "install",

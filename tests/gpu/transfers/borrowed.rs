@@ -1,7 +1,7 @@
 //! Slices that are borrowed for a call that puts an operation on a stream: the call is done with them, also where the driver would read or
 //! write them later.
 
-use super::say;
+use super::print_step;
 use cudarc::driver::sys::{self, CUcontext, CUresult, CUstream, CUstreamCaptureMode};
 use nvshmemrs::{CudaStreamRef, Error, Result, Runtime, Stream, deadline};
 use std::ffi::c_void;
@@ -91,7 +91,7 @@ pub(super) fn all(rt: &Runtime) -> Result<()> {
     let Some(device) = rt.device() else {
         return Ok(());
     };
-    say(rt, "borrowed slices");
+    print_step(rt, "borrowed slices");
     let program = Program::new(device);
     // SAFETY: the program's stream outlives the library's stream.
     let raw = unsafe { CudaStreamRef::from_raw(program.stream as u64) };

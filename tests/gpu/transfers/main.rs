@@ -95,13 +95,13 @@ fn full() -> Result<()> {
 }
 
 fn exercise(rt: &Runtime) -> Result<()> {
-    say(rt, "transfers");
+    print_step(rt, "transfers");
     transfers(rt)?;
-    say(rt, "atomics");
+    print_step(rt, "atomics");
     atomics(rt)?;
-    say(rt, "strided");
+    print_step(rt, "strided");
     strided(rt)?;
-    say(rt, "signals");
+    print_step(rt, "signals");
     signals(rt)?;
     long_signals(rt)?;
     streams::all(rt)?;
@@ -109,13 +109,13 @@ fn exercise(rt: &Runtime) -> Result<()> {
         // On several hosts a stream runs its calls later, so no buffer can be borrowed for a call.
         borrowed::all(rt)?;
     }
-    say(rt, "memory");
+    print_step(rt, "memory");
     aligned(rt)?;
     grow(rt)
 }
 
 /// Prints the next step, so that the output of a job that hangs shows it.
-fn say(rt: &Runtime, what: &str) {
+fn print_step(rt: &Runtime, what: &str) {
     if rt.my_pe() == 0 {
         println!("{what}");
     }

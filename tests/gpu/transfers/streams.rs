@@ -1,6 +1,6 @@
 //! Operations on streams: in order, beside each other, with everything that waits or gives something back.
 
-use super::{left, right, say};
+use super::{left, print_step, right};
 use nvshmemrs::{
     Cmp, CudaStreamRef, Error, LocalDest, LocalSource, MemoryKind, Op, Result, Runtime, SignalOp,
     Stream, SymArray, Team,
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 pub(super) fn all(rt: &Runtime) -> Result<()> {
-    say(rt, "streams");
+    print_step(rt, "streams");
     exercise(rt, &rt.stream()?)?;
     if on_device(rt)? {
-        say(rt, "the default stream");
+        print_step(rt, "the default stream");
         // SAFETY: the default stream always exists.
         let default = unsafe { CudaStreamRef::from_raw(0) };
         exercise(rt, &rt.stream_from_cuda(default)?)?;
     }
-    say(rt, "two streams");
+    print_step(rt, "two streams");
     two(rt)
 }
 

@@ -1,7 +1,7 @@
 //! Julia 1.5.3 in `.julia`, from Debian 11's packages, because Debian 12 has no Julia; see [`debian`](super::debian).
 
 use super::debian::{Packages, multiarch, script};
-use super::{done, is_done, say};
+use super::{done, is_done, print_step};
 use crate::run;
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
@@ -37,7 +37,7 @@ pub(crate) fn install(tree: &Tree) -> Result<()> {
     if is_done(&stamp, RECIPE) {
         return Ok(());
     }
-    say(&format!("unpacking Julia {VERSION} into .julia"));
+    print_step(&format!("unpacking Julia {VERSION} into .julia"));
     let packages = Packages {
         suite: "bullseye",
         wanted: "julia",

@@ -77,6 +77,6 @@ fn done(stamp: &Path, fingerprint: &str) -> Result<()> {
 }
 
 /// Announces a step that takes a while.
-pub(crate) fn say(what: &str) {
+pub(crate) fn print_step(what: &str) {
     eprintln!("setup: {what}");
 }

@@ -1,6 +1,6 @@
 //! The virtual environment `.venv`: pinned packages, and the nvshmemrs wheel.
 
-use super::{Purpose, done, fingerprint, is_done, say};
+use super::{Purpose, done, fingerprint, is_done, print_step};
 use crate::bundle::empty;
 use crate::install::layout::Layout;
 use crate::tree::Tree;
@@ -20,7 +20,7 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
         Purpose::Wheel => "requirements-wheel.txt",
     };
     if !run::works(Command::new(tree.python()).args(["-m", "pip", "--version"])) {
-        say("making .venv");
+        print_step("making .venv");
         run::run(
             Command::new("python3")
                 .args(["-m", "venv", "--clear"])
@@ -43,7 +43,7 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
     if is_done(&stamp, &print) {
         return Ok(());
     }
-    say(&format!("installing {name} into .venv"));
+    print_step(&format!("installing {name} into .venv"));
     run::run(wheel::pip(tree, "install").args(["--requirement", name]))?;
     done(&stamp, &print)
 }
@@ -57,7 +57,7 @@ fn nvcc(tree: &Tree) -> Result<()> {
     if is_done(&stamp, &print) {
         return Ok(());
     }
-    say("installing nvcc into .venv/nvcc");
+    print_step("installing nvcc into .venv/nvcc");
     empty(&folder)?;
     let mut command = wheel::pip(tree, "install");
     command.args(["--no-deps", "--requirement", name, "--target"]);
@@ -99,7 +99,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     if is_done(&stamp, &print) && wheel_folder(tree)?.is_dir() {
         return Ok(());
     }
-    say("installing nvshmemrs into .venv");
+    print_step("installing nvshmemrs into .venv");
     let out = wheel_folder(tree)?;
     empty(&out)?;
     let made = wheel::make(tree, &tree.release(), &out)?;

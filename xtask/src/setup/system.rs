@@ -1,6 +1,6 @@
 //! Programs of the operating system: Debian packages, and rustup's components.
 
-use super::{Purpose, say};
+use super::{Purpose, print_step};
 use crate::run;
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -135,7 +135,7 @@ pub(crate) fn packages(purpose: Purpose) -> Result<()> {
         && run::exists("apt-get")
         && let Err(why) = install(&wished)
     {
-        say(&format!("going on without {}: {why:#}", names(&wished)));
+        print_step(&format!("going on without {}: {why:#}", names(&wished)));
     }
     Ok(())
 }
@@ -173,7 +173,7 @@ fn must_have(missing: &[&Need]) -> Result<()> {
 /// Installs the packages of missing programs, as root.
 fn install(missing: &[&Need]) -> Result<()> {
     let packages = packages_of(missing);
-    say(&format!("installing {}", packages.join(" ")));
+    print_step(&format!("installing {}", packages.join(" ")));
     run::output(apt_get().args(["-q", "update"]))?;
     let install = ["-q", "install", "-y", "--no-install-recommends"];
     run::output(apt_get().args(install).args(&packages))?;
@@ -218,7 +218,7 @@ fn rustup_add(kind: &str, names: &[&str]) -> Result<()> {
     if !run::exists("rustup") {
         bail!("the Rust toolchain lacks {all} and there is no rustup to add them");
     }
-    say(&format!("adding {all} to the Rust toolchain"));
+    print_step(&format!("adding {all} to the Rust toolchain"));
     run::run(Command::new("rustup").args([kind, "add"]).args(names))
 }
 

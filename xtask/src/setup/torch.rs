@@ -2,7 +2,7 @@
 //! `torch.compile`.
 
 use super::debian::{Packages, multiarch, script};
-use super::{done, is_done, say};
+use super::{done, is_done, print_step};
 use crate::run;
 use crate::tree::Tree;
 use anyhow::{Context, Result};
@@ -46,7 +46,7 @@ pub(crate) fn install(tree: &Tree) -> Result<()> {
     if is_done(&stamp, RECIPE) {
         return Ok(());
     }
-    say("unpacking Debian 13's torch into .torch (190 MB)");
+    print_step("unpacking Debian 13's torch into .torch (190 MB)");
     let packages = Packages {
         suite: "trixie",
         wanted: "python3-torch",
