@@ -8,7 +8,7 @@
 
 /* The results of `nvshmemrs_abi_version` and `nvshmemrs_api_hash` for this header. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x790c0aa0a49e40be)
+#define NVSHMEMRS_API_HASH UINT64_C(0xd182a107a62b4e1c)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -2838,6 +2838,22 @@ NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime,
                                    void *cuda_stream,
                                    nvshmemrs_stream_t *stream);
+
+/// As `nvshmemrs_stream_from_cuda`, for a program that may destroy its stream at any time when no call with
+/// it is in progress. Calls with the same stream return the same handle, which belongs to the library and
+/// is not freed. The handle of a destroyed stream must not be used; a new stream with the same
+/// `cudaStream_t` has another handle. So a program calls this function before each use of the stream.
+///
+/// Local. Finalize waits for all work of the GPU's primary context, because it cannot ask destroyed
+/// streams. Up to 256 streams of a process have handles; after that, the stream that was not asked for the
+/// longest loses its handle.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_stream_from_cuda`.
+/// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_stream_of_cuda(nvshmemrs_runtime_t runtime,
+                                 void *cuda_stream,
+                                 nvshmemrs_stream_t *stream);
 
 /// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be
 /// used once the handle has been freed.

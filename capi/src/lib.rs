@@ -20,6 +20,7 @@
 )]
 
 pub mod context;
+mod cuda_streams;
 pub mod deadline;
 pub mod device;
 mod failures;

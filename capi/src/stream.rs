@@ -3,6 +3,7 @@
 //! A stream's handle may be passed in place of a runtime's to every data operation: the call is queued. An error
 //! does not stop the stream; the first one comes back from `nvshmemrs_stream_synchronize`.
 
+use crate::cuda_streams;
 use crate::guard;
 use crate::handle::{self, Object};
 use crate::types::*;
@@ -65,6 +66,28 @@ pub extern "C" fn nvshmemrs_stream_from_cuda(
     })
 }
 
+/// As `nvshmemrs_stream_from_cuda`, for a program that may destroy its stream at any time when no call
+/// with it is in progress. Calls with the same stream return the same handle, which belongs to the library
+/// and is not freed. The handle of a destroyed stream must not be used; a new stream with the same
+/// `cudaStream_t` has another handle. So a program calls this function before each use of the stream.
+///
+/// Local. Finalize waits for all work of the GPU's primary context, because it cannot ask destroyed streams. Up
+/// to 256 streams of a process have handles; after that, the stream that was not asked for the longest
+/// loses its handle. OpenSHMEM does not have it.
+/// Errors: as `nvshmemrs_stream_from_cuda`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_stream_of_cuda(
+    runtime: nvshmemrs_runtime_t,
+    cuda_stream: *mut c_void,
+    stream: *mut nvshmemrs_stream_t,
+) -> i32 {
+    guard::call(runtime, |rt| {
+        handle::check_out("stream", stream)?;
+        let found = cuda_streams::handle_of(runtime, rt, handle::cuda_stream(cuda_stream))?;
+        handle::write("stream", stream, found)
+    })
+}
+
 /// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be
 /// used once the handle has been freed.
 ///
@@ -89,7 +112,7 @@ pub extern "C" fn nvshmemrs_stream_cuda(
 /// Errors: as `nvshmemrs_stream_synchronize`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
-    guard::status(|| match handle::remove_stream(stream)? {
+    guard::status(|| match removed(stream)? {
         Some(stream) if stream.runtime().check_live().is_ok() => match Arc::try_unwrap(stream) {
             Ok(stream) => stream.close(),
             // Another thread is inside a call with the stream.
@@ -111,7 +134,13 @@ pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
 /// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_release(stream: nvshmemrs_stream_t) -> i32 {
-    guard::status(|| handle::remove_stream(stream).map(drop))
+    guard::status(|| removed(stream).map(drop))
+}
+
+/// Removes a stream that the program may free.
+fn removed(stream: nvshmemrs_stream_t) -> nvshmem_core::Result<Option<Arc<nvshmem_core::Stream>>> {
+    cuda_streams::check_not_known(stream)?;
+    handle::remove_stream(stream)
 }
 
 /// Waits until all earlier calls of the stream have run. Returns the first error since the last call,

@@ -85,6 +85,7 @@ const NEVER: &[&str] = &[
     "init_mpi_fortran",
     "unfreed",
     "stream_from_cuda",
+    "stream_of_cuda",
     "stream_cuda",
     "device_algorithm",
     "pool_reserve",

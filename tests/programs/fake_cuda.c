@@ -190,10 +190,19 @@ struct stream {
     /* Bytes that were copied away and have not come to their place. */
     size_t away;
     /* Whether a piece of work is running. */
-    int busy, closing;
+    int busy;
     /* Whether it waits for the default stream, and that for it. Here that matters for captures only. */
     int blocking;
+    /* A number that no other stream has. */
+    unsigned long long id;
+    /* Whether it was destroyed, and the one that was destroyed before it. */
+    int destroyed;
+    stream_t *before;
+    /* The stream that was made before it. */
+    stream_t *made_before;
 };
+/* The stream that was made last. */
+static stream_t *last_stream;
 static int streams, modules, events, graphs;
 
 /* The captures under way, and the mode of this thread: CU_STREAM_CAPTURE_MODE_*. */
@@ -736,10 +745,8 @@ static void *serve(void *argument) {
     for (;;) {
         if (is_ready(stream)) do_next(stream);
         else if (stream->ran < stream->goal) pthread_cond_wait(&stream->done, &stream->lock);
-        else if (!stream->closing) pthread_cond_wait(&stream->more, &stream->lock);
-        else break;
+        else pthread_cond_wait(&stream->more, &stream->lock);
     }
-    pthread_mutex_unlock(&stream->lock);
     return NULL;
 }
 
@@ -751,6 +758,8 @@ static stream_t *new_stream(context_t *context) {
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->more, NULL);
     pthread_cond_init(&made->done, NULL);
+    made->made_before = __atomic_load_n(&last_stream, __ATOMIC_SEQ_CST);
+    while (!__atomic_compare_exchange_n(&last_stream, &made->made_before, made, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
     /* Detached from the start: glibc before 2.37 may read a thread's memory after its end if it is detached while it ends (bug 19951). */
     pthread_attr_t detached;
     pthread_t thread;
@@ -761,11 +770,30 @@ static stream_t *new_stream(context_t *context) {
     return status ? NULL : made;
 }
 
+/* Destroyed streams, whose addresses new streams get, as from the driver. */
+static stream_t *destroyed;
+
+/* A destroyed stream of the context that has run all its work; NULL: there is none. */
+static stream_t *take_destroyed(const context_t *context) {
+    pthread_mutex_lock(&lock);
+    stream_t **at = &destroyed, *found;
+    while ((found = *at) && (found->context != context || found->ran < found->added)) at = &found->before;
+    if (found) *at = found->before;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 int cuStreamCreate(stream_t **stream, unsigned flags) {
+    static unsigned long long ids;
     if (!current()) return INVALID_CONTEXT;
     be_busy();
-    *stream = new_stream(current());
-    if (*stream) (*stream)->blocking = !(flags & 1);
+    *stream = take_destroyed(current());
+    if (!*stream) *stream = new_stream(current());
+    if (*stream) {
+        (*stream)->blocking = !(flags & 1);
+        (*stream)->destroyed = 0;
+        (*stream)->id = __atomic_add_fetch(&ids, 1, __ATOMIC_SEQ_CST);
+    }
     __atomic_fetch_add(&streams, 1, __ATOMIC_SEQ_CST);
     return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
@@ -773,7 +801,13 @@ int cuStreamCreate(stream_t **stream, unsigned flags) {
 /* The stream that a number means: 0 to 2 are the context's default stream. */
 static stream_t *real(stream_t *stream) {
     static stream_t *defaults[DEVICES];
-    if ((uintptr_t)stream > 2) return stream;
+    if ((uintptr_t)stream > 2) {
+        if (stream->destroyed) {
+            fprintf(stderr, "the stand-in for libcuda: a call uses a stream that was destroyed\n");
+            abort();
+        }
+        return stream;
+    }
     pthread_mutex_lock(&lock);
     stream_t **own = &defaults[current()->device];
     if (!*own) *own = new_stream(current());
@@ -798,9 +832,10 @@ static int implicit(const stream_t *stream, int needs) {
 }
 
 int cuStreamGetCtx(stream_t *stream, context_t **context) {
-    *context = stream->context;
+    *context = real(stream)->context;
     return SUCCESS;
 }
+
 
 /* Lets the stream's thread do all that was added. With the stream's lock. */
 static void go(stream_t *stream) {
@@ -816,6 +851,15 @@ static void run(stream_t *stream) {
         else pthread_cond_wait(&stream->done, &stream->lock);
     }
     pthread_mutex_unlock(&stream->lock);
+}
+
+int cuCtxSynchronize(void) {
+    for (stream_t *stream = __atomic_load_n(&last_stream, __ATOMIC_SEQ_CST); stream; stream = stream->made_before) {
+        if (stream->context != current()) continue;
+        if (stream->capture) return CAPTURE_UNSUPPORTED;
+        run(stream);
+    }
+    return SUCCESS;
 }
 
 static void add(stream_t *stream, work_t work) {
@@ -861,6 +905,12 @@ int cuStreamSynchronize(stream_t *stream) {
     if (implicit(stream, 1)) return CAPTURE_IMPLICIT;
     if (is_captured(stream = real(stream)) || forbidden()) return CAPTURE_UNSUPPORTED;
     run(stream);
+    return SUCCESS;
+}
+
+int cuStreamGetId(stream_t *stream, unsigned long long *id) {
+    if (is_captured(stream = real(stream)) || forbidden()) return CAPTURE_UNSUPPORTED;
+    *id = stream->id;
     return SUCCESS;
 }
 
@@ -1025,11 +1075,15 @@ int cuStreamQuery(stream_t *stream) {
 }
 
 int cuStreamDestroy_v2(stream_t *stream) {
-    pthread_mutex_lock(&stream->lock);
-    stream->closing = 1;
+    pthread_mutex_lock(&real(stream)->lock);
     go(stream);
     pthread_mutex_unlock(&stream->lock);
     /* The stream's work continues, and events may still refer to the stream, so it is never freed. */
+    pthread_mutex_lock(&lock);
+    stream->destroyed = 1;
+    stream->before = destroyed;
+    destroyed = stream;
+    pthread_mutex_unlock(&lock);
     __atomic_fetch_sub(&streams, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
 }

@@ -78,6 +78,27 @@ fn init_has_two_stages_where_there_are_gpus() {
     same(&run(&mut command, HANG * 2), 2);
 }
 
+/// The program destroys its streams without a notice, also with work in flight.
+#[test]
+fn streams_that_the_program_destroys() {
+    let program = NVSHMEM.compiled("streams.c", "streams", &[]);
+    for n in [2, 3] {
+        let mut command = with_gpus(launcher(n, &[]), "1");
+        same(&run(command.arg(&program), HANG * 2), n);
+    }
+}
+
+/// The heap has room for the whole size that was asked for, after small objects.
+#[test]
+fn a_program_allocates_the_whole_heap() {
+    let program = NVSHMEM.compiled("whole_heap.c", "whole-heap", &[]);
+    let on_host = NVSHMEM.job(2, &[]);
+    for mut command in [on_host, with_gpus(launcher(2, &[]), "1")] {
+        let output = run(command.arg(&program), HANG).succeeded();
+        output.assert_times(2, "ok: 1\n");
+    }
+}
+
 /// An error in the second stage of init names the call that needed this stage.
 #[test]
 fn a_second_stage_that_fails_names_the_line_of_the_program() {

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x790c0aa0a49e40be
+const API_HASH = 0xd182a107a62b4e1c
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -4919,6 +4919,36 @@ OpenSHMEM does not have it.
         cuda_stream, stream)
 end
 
+const pointer_stream_of_cuda = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_stream_of_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream,
+#     nvshmemrs_stream_t *stream)
+"""
+    nvshmemrs_stream_of_cuda(runtime, cuda_stream, stream)
+
+As `nvshmemrs_stream_from_cuda`, for a program that may destroy its stream at any time when
+no call with it is in progress. Calls with the same stream return the same handle, which
+belongs to the library and is not freed. The handle of a destroyed stream must not be used;
+a new stream with the same `cudaStream_t` has another handle. So a program calls this
+function before each use of the stream.
+
+Local. Finalize waits for all work of the GPU's primary context, because it cannot ask
+destroyed streams. Up to 256 streams of a process have handles; after that, the stream that
+was not asked for the longest loses its handle.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_stream_from_cuda`.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_stream_of_cuda(runtime, cuda_stream, stream)
+    ccall(pointer_stream_of_cuda[], Int32, (UInt64, Ptr{Cvoid}, Ptr{UInt64}), runtime,
+        cuda_stream, stream)
+end
+
 const pointer_stream_cuda = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_stream_cuda(nvshmemrs_stream_t stream, void **cuda_stream)
@@ -5792,6 +5822,7 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_place_string => pointer_place_string,
     :nvshmemrs_stream_new => pointer_stream_new,
     :nvshmemrs_stream_from_cuda => pointer_stream_from_cuda,
+    :nvshmemrs_stream_of_cuda => pointer_stream_of_cuda,
     :nvshmemrs_stream_cuda => pointer_stream_cuda,
     :nvshmemrs_stream_free => pointer_stream_free,
     :nvshmemrs_stream_release => pointer_stream_release,

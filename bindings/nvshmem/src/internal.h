@@ -101,20 +101,8 @@ static inline nvshmem_team_t nvshmemrs_nvshmem_from_native(nvshmemrs_team_t team
 
 /* ---- Streams ---- */
 
-struct nvshmemrs_nvshmem_queue {
-    /* The handle in place of a runtime's; 0 after an error, which has been reported. */
-    nvshmemrs_stream_t handle;
-    /* Whether the handle is freed after this call. */
-    bool released;
-};
-
-HIDDEN struct nvshmemrs_nvshmem_queue nvshmemrs_nvshmem_queue(const char *name, cudaStream_t stream, const void *place);
-
-static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue *queue)
-{
-    if (queue->released)
-        nvshmemrs_stream_release(queue->handle);
-}
+/* The handle of a stream, for calls that take it in place of a runtime's; 0 after an error, which has been reported. */
+HIDDEN nvshmemrs_stream_t nvshmemrs_nvshmem_handle_of(const char *name, cudaStream_t stream, const void *place);
 
 /* ---- Macros for the generated functions ---- */
 
@@ -134,9 +122,7 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
 
 #define NVSHMEMRS_NVSHMEM_ENTER_STREAM(NAME) \
     const char *const nvshmemrs_name __attribute__((__unused__)) = (NAME); \
-    const struct nvshmemrs_nvshmem_queue nvshmemrs_queue __attribute__((__cleanup__(nvshmemrs_nvshmem_leave))) = \
-        nvshmemrs_nvshmem_queue(nvshmemrs_name, stream, NVSHMEMRS_NVSHMEM_PLACE); \
-    const nvshmemrs_stream_t rt = nvshmemrs_queue.handle
+    const nvshmemrs_stream_t rt = nvshmemrs_nvshmem_handle_of(nvshmemrs_name, stream, NVSHMEMRS_NVSHMEM_PLACE)
 
 #define NVSHMEMRS_NVSHMEM_ENTER_TEAM_STREAM(NAME) \
     NVSHMEMRS_NVSHMEM_ENTER_STREAM(NAME); \

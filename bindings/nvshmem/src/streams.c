@@ -13,7 +13,7 @@ static bool on_device(nvshmemrs_runtime_t rt)
     return nvshmemrs_device(rt, &device) == NVSHMEMRS_SUCCESS && device >= 0;
 }
 
-/* The stream for NULL, cudaStreamLegacy or cudaStreamPerThread, which is kept. On host memory all three are one stream. */
+/* The stream for NULL, cudaStreamLegacy or cudaStreamPerThread, whose handle is kept. On host memory all three are one stream. */
 static int32_t kept(struct nvshmemrs_nvshmem_member *member, uintptr_t number, nvshmemrs_stream_t *handle)
 {
     const bool device = on_device(member->rt);
@@ -27,9 +27,9 @@ static int32_t kept(struct nvshmemrs_nvshmem_member *member, uintptr_t number, n
     return status;
 }
 
-struct nvshmemrs_nvshmem_queue nvshmemrs_nvshmem_queue(const char *name, cudaStream_t stream, const void *place)
+nvshmemrs_stream_t nvshmemrs_nvshmem_handle_of(const char *name, cudaStream_t stream, const void *place)
 {
-    struct nvshmemrs_nvshmem_queue queue = {0, false};
+    nvshmemrs_stream_t handle = 0;
     const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(name);
     struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
     const uintptr_t number = (uintptr_t)stream;
@@ -38,23 +38,22 @@ struct nvshmemrs_nvshmem_queue nvshmemrs_nvshmem_queue(const char *name, cudaStr
     if (rt == 0 || member == NULL) {
         if (rt != 0)
             nvshmemrs_nvshmem_misused(name, place, "a function on a stream needs `nvshmem_init` on this thread");
-        return queue;
+        return 0;
     }
     if (number < sizeof member->streams / sizeof *member->streams) {
-        status = kept(member, number, &queue.handle);
+        status = kept(member, number, &handle);
     } else if (on_device(rt)) {
-        /* The program may destroy its stream, and a new one may get the address, so no handle is kept. */
-        status = nvshmemrs_stream_from_cuda(rt, stream, &queue.handle);
-        queue.released = status == NVSHMEMRS_SUCCESS;
+        /* The program may destroy its stream, and a new one may get the address. */
+        status = nvshmemrs_stream_of_cuda(rt, stream, &handle);
     } else if (nvshmemrs_stream_query(number, &done) == NVSHMEMRS_ERROR_BAD_HANDLE) {
         nvshmemrs_nvshmem_misused(name, place,
             "argument `stream` is %p; with the heap in host memory it must be NULL or a handle of `nvshmemrs_stream_new`", (void *)stream);
     } else {
-        queue.handle = number;
+        handle = number;
     }
     if (status != NVSHMEMRS_SUCCESS)
         nvshmemrs_nvshmem_failed(name, status, place);
-    return queue;
+    return handle;
 }
 
 uint64_t nvshmemrs_nvshmem_stream(cudaStream_t stream)

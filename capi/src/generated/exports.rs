@@ -177,6 +177,7 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::sites::nvshmemrs_place_string as *const () as u64,
         crate::stream::nvshmemrs_stream_new as *const () as u64,
         crate::stream::nvshmemrs_stream_from_cuda as *const () as u64,
+        crate::stream::nvshmemrs_stream_of_cuda as *const () as u64,
         crate::stream::nvshmemrs_stream_cuda as *const () as u64,
         crate::stream::nvshmemrs_stream_free as *const () as u64,
         crate::stream::nvshmemrs_stream_release as *const () as u64,

@@ -369,7 +369,8 @@ pub(crate) fn submit_and_wait<F: FnOnce(&Runtime) -> Result<()> + 'static>(
 
 /// A stream of the program's GPU code.
 pub(crate) fn cuda_stream(stream: *mut c_void) -> CudaStreamRef {
-    // SAFETY: rule 1 holds for it, too: by the header, the caller keeps the stream until the handle is freed.
+    // SAFETY: rule 1 holds for it, too: by the header, the caller keeps the stream until the handle is freed, or, with
+    // `nvshmemrs_stream_of_cuda`, during each call with it.
     unsafe { CudaStreamRef::from_raw(stream as u64) }
 }
 

@@ -36,7 +36,7 @@ mod watched;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::{CudaStreamRef, Streams, Submission, TransportStream};
+use crate::transport::{CudaStreamRef, StreamLifetime, Streams, Submission, TransportStream};
 use crate::{Error, Result, Runtime};
 use host_proxied::HostProxiedStream;
 use native::{NativeEvent, NativeStream};
@@ -383,13 +383,7 @@ impl Runtime {
     /// Local. An error on host memory.
     #[track_caller]
     pub fn stream_from_cuda(&self, stream: CudaStreamRef) -> Result<Stream> {
-        self.inner.ready()?;
-        let streams = self.inner.transport.streams().ok_or_else(|| {
-            Error::NotSupported(
-                "a stream of a GPU was given, but the heap is in host memory: set NVSHMEMRS_MEMORY=device, or use `stream()`".into(),
-            )
-        })?;
-        let stream = Stream::on_native(&self.inner, streams, stream.adopt(streams)?)?;
+        let stream = self.adopt_cuda(stream, StreamLifetime::UntilDropped)?;
         self.inner.note(
             Operation::StreamFromCuda,
             Resource::Stream,
@@ -397,6 +391,35 @@ impl Runtime {
             0,
         );
         Ok(stream)
+    }
+
+    /// As [`stream_from_cuda`](Runtime::stream_from_cuda), for a stream that the program may destroy while the `Stream` exists, between
+    /// two calls with it. The number of a destroyed stream may be another stream's later, so the caller compares
+    /// [`cuda_stream_id`](Runtime::cuda_stream_id) before each use. Finalize waits for all work of the GPU's context.
+    ///
+    /// Local. An error on host memory.
+    pub fn stream_of_cuda(&self, stream: CudaStreamRef) -> Result<Stream> {
+        self.adopt_cuda(stream, StreamLifetime::DuringCalls)
+    }
+
+    /// A number that no other stream of this process ever has; `None` while the stream is captured into a graph, as a captured call depends
+    /// on no state of its stream. Local. An error on host memory.
+    pub fn cuda_stream_id(&self, stream: CudaStreamRef) -> Result<Option<u64>> {
+        stream.id(self.native_streams()?)
+    }
+
+    fn adopt_cuda(&self, stream: CudaStreamRef, lifetime: StreamLifetime) -> Result<Stream> {
+        let streams = self.native_streams()?;
+        Stream::on_native(&self.inner, streams, stream.adopt(streams, lifetime)?)
+    }
+
+    fn native_streams(&self) -> Result<&dyn Streams> {
+        self.inner.ready()?;
+        self.inner.transport.streams().ok_or_else(|| {
+            Error::NotSupported(
+                "a stream of a GPU was given, but the heap is in host memory: set NVSHMEMRS_MEMORY=device, or use `stream()`".into(),
+            )
+        })
     }
 
     /// A new event.

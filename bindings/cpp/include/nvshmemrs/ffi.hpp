@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x790c0aa0a49e40be;
+inline constexpr std::uint64_t expected_api_hash = 0xd182a107a62b4e1c;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -2668,6 +2668,22 @@ enum class Access : int32_t {
 [[nodiscard]] inline Status stream_from_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream,
     nvshmemrs_stream_t *stream) noexcept {
     return static_cast<Status>(nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream));
+}
+
+/// As `nvshmemrs_stream_from_cuda`, for a program that may destroy its stream at any time when no call with
+/// it is in progress. Calls with the same stream return the same handle, which belongs to the library and
+/// is not freed. The handle of a destroyed stream must not be used; a new stream with the same
+/// `cudaStream_t` has another handle. So a program calls this function before each use of the stream.
+///
+/// Local. Finalize waits for all work of the GPU's primary context, because it cannot ask destroyed
+/// streams. Up to 256 streams of a process have handles; after that, the stream that was not asked for the
+/// longest loses its handle.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_stream_from_cuda`.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status stream_of_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream,
+    nvshmemrs_stream_t *stream) noexcept {
+    return static_cast<Status>(nvshmemrs_stream_of_cuda(runtime, cuda_stream, stream));
 }
 
 /// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x790c0aa0a49e40be
+API_HASH = 0xd182a107a62b4e1c
 """The API hash that this file was generated with."""
 
 
@@ -3839,6 +3839,29 @@ _FUNCTIONS = (
     Returns:
         SUCCESS, or an error: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another
         GPU or context, CUDA.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
+        "nvshmemrs_stream_of_cuda",
+        c_int32,
+        (c_uint64, c_void_p, POINTER(c_uint64)),
+        """(runtime, cuda_stream, stream)
+
+    As `nvshmemrs_stream_from_cuda`, for a program that may destroy its stream at any time when no
+    call with it is in progress. Calls with the same stream return the same handle, which belongs to
+    the library and is not freed. The handle of a destroyed stream must not be used; a new stream
+    with the same `cudaStream_t` has another handle. So a program calls this function before each
+    use of the stream.
+
+    Local. Finalize waits for all work of the GPU's primary context, because it cannot ask destroyed
+    streams. Up to 256 streams of a process have handles; after that, the stream that was not asked
+    for the longest loses its handle.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_stream_from_cuda`.
 
     Standard:
         OpenSHMEM does not have it.

@@ -401,6 +401,29 @@ impl Device {
         }
     }
 
+    /// The driver's id of a stream of this context, which no other stream gets later; `None` while the stream is captured, because the
+    /// driver then refuses the question.
+    pub(super) fn stream_id(&self, stream: CUstream) -> Result<Option<u64>> {
+        if self.is_captured(stream)? {
+            return Ok(None);
+        }
+        let (_current, _outside) = (self.enter()?, OutsideCapture::new()?);
+        let mut id = 0;
+        // SAFETY: rules 1 to 3.
+        let code = unsafe { sys::cuStreamGetId(stream, &mut id) };
+        check("cuStreamGetId", code).map(|()| Some(id))
+    }
+
+    /// Waits for all work of this context, which may take any time; false: a stream of the context is captured, so the call did not wait.
+    pub(super) fn synchronize(&self) -> Result<bool> {
+        let (_current, _outside) = (self.enter()?, OutsideCapture::new()?);
+        // SAFETY: rule 1.
+        match unsafe { sys::cuCtxSynchronize() } {
+            CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED => Ok(false),
+            code => check("cuCtxSynchronize", code).map(|()| true),
+        }
+    }
+
     /// Whether a stream of this context is being captured into a graph.
     pub(super) fn is_captured(&self, stream: CUstream) -> Result<bool> {
         let _current = self.enter()?;

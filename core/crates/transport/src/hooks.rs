@@ -211,6 +211,15 @@ pub struct Found {
     pub indices: Vec<usize>,
 }
 
+/// How long a stream of the program exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamLifetime {
+    /// Until the program drops its `Stream`.
+    UntilDropped,
+    /// During each call with the stream: the program may destroy the stream between two calls.
+    DuringCalls,
+}
+
 /// Native streams of a transport: operations are enqueued at once, and run in order.
 pub trait Streams {
     /// A new stream.
@@ -219,8 +228,19 @@ pub trait Streams {
     /// A stream of the program.
     ///
     /// # Safety
-    /// `stream` must be the number of a stream of the transport's kind, which exists as long as the program uses it here.
-    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>>;
+    /// `stream` must be the number of a stream of the transport's kind, which exists as long as `lifetime` says.
+    unsafe fn adopt(
+        &self,
+        stream: u64,
+        lifetime: StreamLifetime,
+    ) -> Result<Arc<dyn TransportStream>>;
+
+    /// A number that no other stream of the process has had or will have, in contrast to the stream's own number; `None` while the stream
+    /// is captured into a graph.
+    ///
+    /// # Safety
+    /// `stream` must be the number of a stream of the transport's kind that exists.
+    unsafe fn id_of(&self, stream: u64) -> Result<Option<u64>>;
 
     /// The program drops a stream. It may destroy its own stream now, so that stream is not used any more; a stream of the library runs
     /// until it is idle. Finalize waits for the operations on it.

@@ -3,7 +3,7 @@
 
 use super::{
     Collectives, DeviceMemory, Found, Memory, Properties, Reply, Request, Search, StreamHold,
-    Streams, Submission, TargetStream, Transport, TransportEvent, TransportStream,
+    StreamLifetime, Streams, Submission, TargetStream, Transport, TransportEvent, TransportStream,
 };
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
@@ -38,9 +38,18 @@ impl Streams for HostDriven {
         Streams::make(&*self.device)
     }
 
-    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
+    unsafe fn adopt(
+        &self,
+        stream: u64,
+        lifetime: StreamLifetime,
+    ) -> Result<Arc<dyn TransportStream>> {
         // SAFETY: the caller vouches for the stream.
-        unsafe { Streams::adopt(&*self.device, stream) }
+        unsafe { Streams::adopt(&*self.device, stream, lifetime) }
+    }
+
+    unsafe fn id_of(&self, stream: u64) -> Result<Option<u64>> {
+        // SAFETY: the caller vouches for the stream.
+        unsafe { Streams::id_of(&*self.device, stream) }
     }
 
     fn let_go(&self, stream: &Arc<dyn TransportStream>) {

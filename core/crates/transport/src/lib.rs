@@ -72,7 +72,7 @@ pub use device_memory::{DeviceMemory, PinnedBuffer, TargetStream, VALUE_BYTES};
 pub use device_state::{DeviceState, DeviceTables};
 pub use hooks::{
     Collective, CollectiveShape, Collectives, Expected, Found, MatchMode, Meeting, Owner, Search,
-    StreamHold, Streams, Task, TransportEvent, TransportStream,
+    StreamHold, StreamLifetime, Streams, Task, TransportEvent, TransportStream,
 };
 pub use host_driven::HostDriven;
 pub use observer::{Observer, Watch};

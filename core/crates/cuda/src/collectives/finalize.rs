@@ -55,21 +55,29 @@ impl CudaTransport {
         }
         let done = self.wait(in_finalize(), &|| {
             notice.borrow_mut().look()?;
-            self.left_nothing()
+            Ok(self.left_nothing()? && self.stream_order.destroyed.are_idle()?)
         });
         drained = drained.and(done);
         // After an error of the driver, no work runs any more.
         let idle = |done: Result<bool>| done.unwrap_or(true);
         let announced = notice.into_inner().finish(|| {
-            idle(self.left_nothing()) && streams.iter().all(|stream| idle(stream.has_run()))
+            idle(self.left_nothing())
+                && idle(self.stream_order.destroyed.are_idle())
+                && streams.iter().all(|stream| idle(stream.has_run()))
         });
+        if drained.is_ok() {
+            self.forget_destroyed_streams();
+        }
         drained.and(announced)
     }
 
     /// Releases all streams, and waits until their work, which was asked to end, has ended. Returns a warning otherwise.
     pub(crate) fn let_all_go(&self) -> Option<String> {
         for stream in self.forget_streams() {
-            self.let_go_of(stream.raw(), stream.made_in());
+            match stream.may_be_destroyed() {
+                true => self.forget_destroyed(stream.raw(), false),
+                false => self.let_go_of(stream.raw(), stream.made_in()),
+            }
         }
         (!self.settle(SETTLE)).then(|| {
             "the GPU memory of the heap stays mapped until this process ends: work on a stream has not come to its end".into()

@@ -5,16 +5,18 @@
 //! | this file | a stream, an event |
 //! | [`program`] | the streams that the program uses |
 //! | [`order`] | the streams with work of this PE, and the order of a team's collectives on them |
+//! | [`destroyed`] | work on streams that the program may have destroyed |
 //! | [`backpressure`] | limits the work on a stream, so that the driver never blocks on a full stream |
 //!
 //! The rules are those of [`driver`](crate::driver).
 
 pub(crate) mod backpressure;
+pub(crate) mod destroyed;
 pub(crate) mod order;
 pub(crate) mod program;
 
 use crate::driver::done;
-use crate::transport::{Streams, Submission, TransportEvent, TransportStream};
+use crate::transport::{StreamLifetime, Streams, Submission, TransportEvent, TransportStream};
 use crate::{Device, OutsideCapture, check};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
@@ -35,16 +37,34 @@ impl CudaStreamRef {
     /// A `cudaStream_t` (`CUstream`): 0 is the default stream.
     ///
     /// # Safety
-    /// The stream must exist as long as the `Stream` that is made of it.
+    /// The stream must exist as long as the `Stream` that is made of it, or, with `Runtime::stream_of_cuda`, during each call with that
+    /// `Stream`.
     pub unsafe fn from_raw(stream: u64) -> CudaStreamRef {
         CudaStreamRef(stream)
     }
 
     /// Adopts the stream for the transport.
     #[doc(hidden)]
-    pub fn adopt(self, streams: &dyn Streams) -> Result<Arc<dyn TransportStream>> {
+    pub fn adopt(
+        self,
+        streams: &dyn Streams,
+        lifetime: StreamLifetime,
+    ) -> Result<Arc<dyn TransportStream>> {
         // SAFETY: the caller of `from_raw` vouches for the stream.
-        unsafe { streams.adopt(self.0) }
+        unsafe { streams.adopt(self.0, lifetime) }
+    }
+
+    /// A number that no other stream of the process ever has; `None` while the stream is captured.
+    #[doc(hidden)]
+    pub fn id(self, streams: &dyn Streams) -> Result<Option<u64>> {
+        // SAFETY: the caller of `from_raw` vouches for the stream.
+        unsafe { streams.id_of(self.0) }
+    }
+
+    /// The `cudaStream_t`, as a number.
+    #[doc(hidden)]
+    pub fn raw(self) -> u64 {
+        self.0
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::job::block::MAX_TEAMS;
 use crate::lock::lock;
 use crate::streams::CudaStream;
+use crate::streams::destroyed::DestroyedStreams;
 use crate::transport::Submission;
 use crate::{CudaEvent, CudaTransport, Device};
 use crate::{Error, Result};
@@ -41,6 +42,8 @@ pub(crate) struct StreamOrder {
     left: Mutex<Vec<Arc<CudaEvent>>>,
     /// Whether there is work whose end is unknown.
     unknown: AtomicBool,
+    /// Work on streams that the program may have destroyed.
+    pub(crate) destroyed: DestroyedStreams,
 }
 
 /// The stream of a team's latest collective.
@@ -73,6 +76,7 @@ impl StreamOrder {
             teams: (0..MAX_TEAMS).map(|_| TeamOrder::new()).collect(),
             left: Mutex::default(),
             unknown: AtomicBool::new(false),
+            destroyed: DestroyedStreams::new(device),
         })
     }
 }
@@ -201,6 +205,13 @@ impl CudaTransport {
         let before = {
             let mut latest = lock(&order.latest);
             let same = order.stream() == Some(raw) && raw != PER_THREAD;
+            if !same
+                && latest.mark.is_none()
+                && order.stream().is_some_and(|one| self.may_be_destroyed(one))
+            {
+                // From now on an event is recorded behind each collective, while its stream exists.
+                (latest.lost, latest.changes) = (true, true);
+            }
             if !same && !self.mark_latest(order, &mut latest)? {
                 return Ok(false);
             }
@@ -325,6 +336,23 @@ impl CudaTransport {
         }
     }
 
+    /// Forgets a stream that the program may have destroyed; `ended`: its work is complete.
+    pub(crate) fn forget_destroyed(&self, stream: u64, ended: bool) {
+        // If the work may be in flight, the stream's graphs are destroyed.
+        let _ = self.kernels.forget_stream(stream, || match ended {
+            true => Ok(None),
+            false => Err(Error::Internal("a stream was destroyed".into())),
+        });
+        self.backpressure.clear(stream);
+        for order in &self.stream_order.teams {
+            let mut latest = lock(&order.latest);
+            if order.stream() == Some(stream) {
+                latest.lost = !ended && latest.mark.is_none();
+                order.set_stream(None);
+            }
+        }
+    }
+
     /// An event behind the current work of a stream; `None` if the stream is empty.
     fn end_of(&self, stream: CUstream) -> Result<Option<CudaEvent>> {
         self.device.check_capture(stream, "recording an event")?;
@@ -387,6 +415,7 @@ impl CudaTransport {
             }
             match self
                 .left_nothing()
+                .and_then(|nothing| Ok(nothing && self.stream_order.destroyed.are_idle()?))
                 .map(|nothing| nothing && self.own_streams_are_idle())
             {
                 Ok(true) if !self.stream_order.unknown.load(Acquire) => return true,

@@ -4,13 +4,15 @@ use super::{CudaEvent, CudaStream};
 use crate::CudaTransport;
 use crate::Result;
 use crate::lock::lock;
-use crate::transport::{Streams, Submission, TransportEvent, TransportStream};
+use crate::transport::{StreamLifetime, Streams, Submission, TransportEvent, TransportStream};
+use cudarc::driver::sys::CUstream;
 use std::any::Any;
 use std::sync::Arc;
 
 /// A stream that the program uses.
 pub(crate) struct ProgramStream {
     cuda: CudaStream,
+    lifetime: StreamLifetime,
     /// The capture that the stream was in when it was adopted: work enqueued during that capture is not on the stream.
     made_in: Option<u64>,
 }
@@ -28,6 +30,11 @@ impl ProgramStream {
 
     pub(crate) fn made_in(&self) -> Option<u64> {
         self.made_in
+    }
+
+    /// Whether the program may have destroyed the stream.
+    pub(crate) fn may_be_destroyed(&self) -> bool {
+        self.lifetime == StreamLifetime::DuringCalls
     }
 
     /// Whether the stream is empty; an error while it is captured.
@@ -56,9 +63,31 @@ impl TransportStream for ProgramStream {
 }
 
 impl CudaTransport {
-    /// The streams that finalize waits for.
+    /// The streams that finalize waits for, except those that the program may have destroyed.
     pub(crate) fn streams_in_use(&self) -> Vec<Arc<ProgramStream>> {
-        lock(&self.program_streams).clone()
+        let streams = lock(&self.program_streams);
+        let exists = |stream: &&Arc<ProgramStream>| !stream.may_be_destroyed();
+        streams.iter().filter(exists).cloned().collect()
+    }
+
+    /// Whether the program may have destroyed the stream with this number.
+    pub(crate) fn may_be_destroyed(&self, stream: u64) -> bool {
+        let streams = lock(&self.program_streams);
+        let mut found = streams.iter().filter(|one| one.raw() == stream);
+        found.any(|one| one.may_be_destroyed())
+    }
+
+    /// Forgets the streams that the program may have destroyed, once their work is complete.
+    pub(crate) fn forget_destroyed_streams(&self) {
+        let destroyed: Vec<_> = {
+            let mut streams = lock(&self.program_streams);
+            let destroyed = streams.extract_if(.., |stream| stream.may_be_destroyed());
+            destroyed.collect()
+        };
+        for stream in destroyed {
+            self.forget_destroyed(stream.raw(), true);
+        }
+        self.stream_order.destroyed.clear();
     }
 
     /// Removes the streams that finalize waits for, and returns them.
@@ -67,8 +96,17 @@ impl CudaTransport {
     }
 
     /// Adds a stream to the streams that finalize waits for. Idle streams that were dropped are removed.
-    fn add_stream(&self, cuda: CudaStream, made_in: Option<u64>) -> Arc<dyn TransportStream> {
-        let stream = Arc::new(ProgramStream { cuda, made_in });
+    fn add_stream(
+        &self,
+        cuda: CudaStream,
+        made_in: Option<u64>,
+        lifetime: StreamLifetime,
+    ) -> Arc<dyn TransportStream> {
+        let stream = Arc::new(ProgramStream {
+            cuda,
+            lifetime,
+            made_in,
+        });
         let mut streams = lock(&self.program_streams);
         streams.retain(|stream| Arc::strong_count(stream) > 1 || !stream.has_run().unwrap_or(true));
         streams.push(Arc::clone(&stream));
@@ -78,14 +116,26 @@ impl CudaTransport {
 
 impl Streams for CudaTransport {
     fn make(&self) -> Result<Arc<dyn TransportStream>> {
-        Ok(self.add_stream(CudaStream::new(&self.device)?, None))
+        let stream = CudaStream::new(&self.device)?;
+        Ok(self.add_stream(stream, None, StreamLifetime::UntilDropped))
     }
 
-    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
+    unsafe fn adopt(
+        &self,
+        stream: u64,
+        lifetime: StreamLifetime,
+    ) -> Result<Arc<dyn TransportStream>> {
         // SAFETY: the caller vouches for the stream.
         let cuda = unsafe { CudaStream::foreign(&self.device, stream)? };
         let made_in = self.capture_of(cuda.raw());
-        Ok(self.add_stream(cuda, made_in))
+        if lifetime == StreamLifetime::DuringCalls {
+            self.stream_order.destroyed.add();
+        }
+        Ok(self.add_stream(cuda, made_in, lifetime))
+    }
+
+    unsafe fn id_of(&self, stream: u64) -> Result<Option<u64>> {
+        self.device.stream_id(stream as CUstream)
     }
 
     fn let_go(&self, stream: &Arc<dyn TransportStream>) {
@@ -93,7 +143,10 @@ impl Streams for CudaTransport {
         let Some(stream) = stream.downcast_ref::<ProgramStream>() else {
             return;
         };
-        self.let_go_of(stream.raw(), stream.made_in());
+        match stream.may_be_destroyed() {
+            true => self.forget_destroyed(stream.raw(), false),
+            false => self.let_go_of(stream.raw(), stream.made_in()),
+        }
         if stream.cuda.is_foreign() {
             lock(&self.program_streams).retain(|one| !std::ptr::eq(Arc::as_ptr(one), stream));
         }

@@ -57,7 +57,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_SYMMETRIC_SIZE",
         default: "usable memory / PEs on the host; device memory: 80 % of the GPU's free memory / PEs that share it",
-        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), with letters after them as in `64MiB`, fractions allowed; rounded up to 2 MiB; the same on all PEs",
+        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), with letters after them as in `64MiB`, fractions allowed; the heap has 1 MiB more, rounded up to 2 MiB; the same on all PEs",
     },
     Setting {
         name: "NVSHMEMRS_MEMORY",
@@ -311,11 +311,16 @@ pub fn limit_from(name: &'static str, limit: Duration) -> Result<Duration> {
     }
 }
 
+/// Bytes that a heap has beyond `NVSHMEM_SYMMETRIC_SIZE`: programs written for NVSHMEM, whose heap has a multiple of 512 MiB, allocate the
+/// whole size after small objects.
+const ROOM: u64 = 1 << 20;
+
 #[doc(hidden)]
 pub fn symmetric_size() -> Result<Option<u64>> {
     set("NVSHMEM_SYMMETRIC_SIZE")
         .map(|text| parse_size("NVSHMEM_SYMMETRIC_SIZE", &text))
         .transpose()
+        .map(|size| size.map(|size| size.saturating_add(ROOM)))
 }
 
 #[doc(hidden)]
