@@ -2844,16 +2844,14 @@ int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime,
 /// is not freed. The handle of a destroyed stream must not be used; a new stream with the same
 /// `cudaStream_t` has another handle. So a program calls this function before each use of the stream.
 ///
-/// Local. Finalize waits for all work of the GPU's primary context, because it cannot ask destroyed
-/// streams. Up to 256 streams of a process have handles; after that, the stream that was not asked for the
-/// longest loses its handle.
+/// Local. Finalize waits for all work of the GPU's primary context, because a destroyed stream cannot be
+/// queried; no stream of the context may be captured then. Up to 256 streams of a runtime have handles;
+/// after that, the stream whose handle was requested least recently loses it.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_stream_from_cuda`.
 /// @see OpenSHMEM does not have it.
 NVSHMEMRS_MUST_CHECK
-int32_t nvshmemrs_stream_of_cuda(nvshmemrs_runtime_t runtime,
-                                 void *cuda_stream,
-                                 nvshmemrs_stream_t *stream);
+int32_t nvshmemrs_stream_of_cuda(nvshmemrs_runtime_t runtime, void *cuda_stream, nvshmemrs_stream_t *stream);
 
 /// The `cudaStream_t` of a stream, for the program's own GPU code. It must not be destroyed, and not be
 /// used once the handle has been freed.

@@ -3,10 +3,10 @@
 use crate::guard::lock;
 use crate::handle::{self, Object};
 use crate::types::nvshmemrs_runtime_t;
-use nvshmem_core::{CudaStreamRef, Error, Result, Runtime};
-use std::sync::{Arc, Mutex};
+use nvshmem_core::{CudaStreamRef, Error, Result, Runtime, fork_generation};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The most streams with handles. Beyond that, the stream whose handle was not asked for the longest loses it.
+/// The most streams of a runtime with handles. Beyond that, the stream whose handle was requested least recently loses it.
 const MOST: usize = 256;
 
 /// A stream that has a handle.
@@ -19,8 +19,13 @@ struct KnownStream {
     handle: u64,
 }
 
-/// The most recently used stream is the last.
-static KNOWN: Mutex<Vec<KnownStream>> = Mutex::new(Vec::new());
+/// The streams of the process; the most recently used stream is the last. A forked child uses another list than its parent, because a
+/// thread of the parent may hold the lock for ever.
+static KNOWN: [Mutex<Vec<KnownStream>>; 8] = [const { Mutex::new(Vec::new()) }; 8];
+
+fn known_streams() -> MutexGuard<'static, Vec<KnownStream>> {
+    lock(&KNOWN[fork_generation() as usize % KNOWN.len()])
+}
 
 /// The handle of a stream.
 pub(crate) fn handle_of(
@@ -28,9 +33,8 @@ pub(crate) fn handle_of(
     rt: &Runtime,
     stream: CudaStreamRef,
 ) -> Result<u64> {
-    // Before the lock: in a forked child, a thread of the parent may hold the lock for ever, and the child gets an error here.
     let id = rt.cuda_stream_id(stream)?;
-    let mut known = lock(&KNOWN);
+    let mut known = known_streams();
     let mut unused = Vec::new();
     let same = |one: &KnownStream| one.runtime == runtime && one.raw == stream.raw();
     if let Some(place) = known.iter().rposition(same) {
@@ -44,9 +48,13 @@ pub(crate) fn handle_of(
         }
         unused.push(found);
     }
-    unused.extend(known.extract_if(.., |one| !handle::is_joined(one.runtime)));
-    if known.len() >= MOST {
-        unused.push(known.remove(0));
+    // Finalize has ended the handles of its runtime.
+    known.retain(|one| handle::stream(one.handle).is_ok());
+    let of_runtime = |one: &&KnownStream| one.runtime == runtime;
+    if known.iter().filter(of_runtime).count() >= MOST
+        && let Some(oldest) = known.iter().position(|one| of_runtime(&one))
+    {
+        unused.push(known.remove(oldest));
     }
     let made = rt.stream_of_cuda(stream);
     let made = made.and_then(|made| handle::insert(Object::Stream(Arc::new(made))));
@@ -60,7 +68,7 @@ pub(crate) fn handle_of(
     }
     drop(known);
     for stream in unused {
-        // Finalize may have ended the handle.
+        // Finalize may have ended the handle meanwhile.
         let _ = handle::remove_stream(stream.handle);
     }
     made
@@ -68,7 +76,7 @@ pub(crate) fn handle_of(
 
 /// An error for a handle of this module, which the program does not free.
 pub(crate) fn check_not_known(stream: u64) -> Result<()> {
-    match lock(&KNOWN).iter().any(|one| one.handle == stream) {
+    match known_streams().iter().any(|one| one.handle == stream) {
         false => Ok(()),
         true => Err(Error::invalid(
             "stream",

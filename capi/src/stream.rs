@@ -71,9 +71,9 @@ pub extern "C" fn nvshmemrs_stream_from_cuda(
 /// and is not freed. The handle of a destroyed stream must not be used; a new stream with the same
 /// `cudaStream_t` has another handle. So a program calls this function before each use of the stream.
 ///
-/// Local. Finalize waits for all work of the GPU's primary context, because it cannot ask destroyed streams. Up
-/// to 256 streams of a process have handles; after that, the stream that was not asked for the longest
-/// loses its handle. OpenSHMEM does not have it.
+/// Local. Finalize waits for all work of the GPU's primary context, because a destroyed stream cannot be
+/// queried; no stream of the context may be captured then. Up to 256 streams of a runtime have handles;
+/// after that, the stream whose handle was requested least recently loses it. OpenSHMEM does not have it.
 /// Errors: as `nvshmemrs_stream_from_cuda`.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_of_cuda(

@@ -6,7 +6,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use nvshmemrs::fuzz::{Memory, PeerMessage, follow, lead};
 
-const MOST_SAID: usize = 8;
+const MOST_MESSAGES: usize = 8;
 
 fn heap(u: &mut Unstructured<'_>) -> Result<Option<u64>> {
     Ok(match u.arbitrary::<u8>()? {
@@ -70,8 +70,8 @@ fn peer_message<'a>(u: &mut Unstructured<'a>) -> Result<PeerMessage<'a>> {
     })
 }
 
-fn says<'a>(u: &mut Unstructured<'a>) -> Result<Vec<PeerMessage<'a>>> {
-    let count = u.int_in_range(0..=MOST_SAID)?;
+fn peer_messages<'a>(u: &mut Unstructured<'a>) -> Result<Vec<PeerMessage<'a>>> {
+    let count = u.int_in_range(0..=MOST_MESSAGES)?;
     (0..count).map(|_| peer_message(u)).collect()
 }
 
@@ -79,11 +79,11 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let (pe, n_pes, heap) = (u.arbitrary()?, u.arbitrary()?, heap(u)?);
     if u.arbitrary()? {
         let connections = (0..u.int_in_range(1..=6)?)
-            .map(|_| says(u))
+            .map(|_| peer_messages(u))
             .collect::<Result<Vec<_>>>()?;
         lead(n_pes, heap, &connections);
     } else {
-        follow(pe, n_pes, heap, &says(u)?);
+        follow(pe, n_pes, heap, &peer_messages(u)?);
     }
     Ok(())
 }

@@ -22,7 +22,11 @@ struct Warp {
     static NVSHMEMRS_I_DEVICE u32 rank() { return block_thread() % 32; }
     static NVSHMEMRS_I_DEVICE u32 size() { return (u32)least(32, block_threads() - block_thread() / 32 * 32); }
     static NVSHMEMRS_I_DEVICE void sync() { __syncwarp(); }
-    static NVSHMEMRS_I_DEVICE bool any(bool vote) { return __any_sync(~0u, vote); }
+    static NVSHMEMRS_I_DEVICE bool any(bool vote) {
+        // The vote orders no memory.
+        __syncwarp();
+        return __any_sync(~0u, vote);
+    }
 };
 struct Block {
     static constexpr int UNROLL = 4;

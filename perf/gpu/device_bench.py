@@ -163,7 +163,7 @@ def compare_perftests(dist: Path, nvcc: str, package: str, source: Path, work: P
     """The figures of NVIDIA's perftests by side and command line; prints what could not be built or did not run."""
     options, commands, environment = {"nvshmemrs": [*our_options(dist), "-lnvidia-ml"]}, {}, {}
     commands["nvshmemrs"] = [str(dist / "bin/nvshmemrs-run"), "--stall-after", "0", "-n", "2", "--"]
-    environment["nvshmemrs"] = {"NVSHMEMRS_TIMEOUT": "60", "NVSHMEMRS_MEMORY": "device", "NVSHMEMRS_HEAP_SIZE": "1G"}
+    environment["nvshmemrs"] = {"NVSHMEMRS_TIMEOUT": "60", "NVSHMEMRS_MEMORY": "device", "NVSHMEM_SYMMETRIC_SIZE": "1G"}
     theirs = nvshmem_options(package) if package else None
     if theirs is None:
         print("NVSHMEM: not measured: Python has no nvidia.nvshmem, or its folder has no libnvshmem_host.so")

@@ -123,18 +123,20 @@ def measure(programs: dict[str, dict[str, Path]], commands: dict[str, list[str]]
                 began = time.monotonic()
                 done = run([*commands[side], str(built[name]), *arguments], limit, {**os.environ, "NVSHMEM_MACHINE_READABLE_OUTPUT": "1", **environment[side]})
                 spent.append(f"{side} {time.monotonic() - began:.1f} s")
+                printed = PERF.findall(done.stdout)
                 figures = found[side].setdefault(line, {})
-                for job, case, size, value, sign, unit in PERF.findall(done.stdout):
+                for job, case, size, value, sign, unit in printed:
                     figures.setdefault((job, case, int(size), sign, unit), []).append(float(value))
-                if done.returncode or not figures:
+                if done.returncode or not printed:
                     broken.append(f"{side}: {line}: {failure(done)}")
             print(f"{line}: {', '.join(spent)}", flush=True)
     return found, broken
 
 
 def medians(figures: Figures) -> dict[tuple[str, str, int, str, str], float]:
-    """Without times that no exchange between two GPUs can have."""
-    return {key: statistics.median(values) for key, values in figures.items() if not (key[4] == "us" and statistics.median(values) < LEAST_EXCHANGE)}
+    """Without rates that were printed as 0, and times that no exchange between two GPUs can have."""
+    all_ = {key: statistics.median(values) for key, values in figures.items()}
+    return {key: value for key, value in all_.items() if value > 0 and not (key[4] == "us" and value < LEAST_EXCHANGE)}
 
 
 def pairs(found: dict[str, dict[str, Figures]], line: str, mine: str, theirs: str) -> list[tuple[tuple[str, str, int, str, str], float, float, float]]:

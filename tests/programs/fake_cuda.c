@@ -195,8 +195,9 @@ struct stream {
     int blocking;
     /* A number that no other stream has. */
     unsigned long long id;
-    /* Whether it was destroyed, and the one that was destroyed before it. */
+    /* Whether it was destroyed. */
     int destroyed;
+    /* The stream that was destroyed before it. */
     stream_t *before;
     /* The stream that was made before it. */
     stream_t *made_before;
@@ -835,7 +836,6 @@ int cuStreamGetCtx(stream_t *stream, context_t **context) {
     *context = real(stream)->context;
     return SUCCESS;
 }
-
 
 /* Lets the stream's thread do all that was added. With the stream's lock. */
 static void go(stream_t *stream) {

@@ -47,7 +47,8 @@ use std::time::Duration;
 /// An ordered queue of operations: with a thread of its own, or a stream of the GPU.
 ///
 /// Dropping it does not wait, because queued operations may wait for other PEs: they still run, and finalize waits for them. A kept error
-/// is lost then; [`close`](Stream::close) waits and returns it. A stream of the program must exist as long as this value.
+/// is lost then; [`close`](Stream::close) waits and returns it. A stream of the program must exist as long as this value,
+/// unless [`stream_of_cuda`](Runtime::stream_of_cuda) made it.
 pub struct Stream {
     runtime: Runtime,
     kind: Kind,

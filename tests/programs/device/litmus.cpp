@@ -103,15 +103,15 @@ static void barriers() {
 
 // A source may be written as soon as the collective has returned, in a slot with mail and in one without. The root has nothing to copy, so it
 // is ahead of the others.
-static void sources(unsigned slot) {
+static void sources(unsigned slot, int count) {
     int *data = pe.array<int>(N);
     for (int round = 1; round <= ROUNDS; round++) {
-        for (int i = 0; i < N; i++) data[i] = pe.me == 0 ? round : -1;
+        for (int i = 0; i < N; i++) data[i] = pe.me == 0 || i >= count ? round : -1;
         pe.barrier();
         auto kernel = [&] {
-            nvshmemrs_int_broadcast_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, N, 0, slot);
+            nvshmemrs_int_broadcast_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, count, 0, slot);
             if (pe.me == 0)
-                for (unsigned i = threadIdx.x; i < N; i += 40) __atomic_store_n(data + i, -2, __ATOMIC_RELAXED);
+                for (int i = threadIdx.x; i < count; i += 40) __atomic_store_n(data + i, -2, __ATOMIC_RELAXED);
         };
         nvshmemrs::host::launch(1, THREADS, kernel, options(round));
         expect(pe.me == 0 || fresh(data, round) == N, "source");
@@ -159,8 +159,10 @@ int main() {
         for (bool nbi : {false, true}) message((std::string("message ") + scopes[scope]).c_str(), scope, nbi);
     fenced();
     barriers();
-    sources(4);
-    sources(8);
+    // Of 160 bytes for 40 threads, and longer than words with flags may be.
+    sources(4, 40);
+    sources(4, N);
+    sources(8, N);
     in_place();
     small("mail", 6);
     small("no mail", 8);

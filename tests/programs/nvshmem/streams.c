@@ -110,10 +110,16 @@ static void captured(long *words)
 static void many(long *words)
 {
     static stream_t streams[MANY];
+    nvshmemrs_stream_t of_first = 0;
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < MANY; i++) {
+            int32_t done = 0;
             if (round == 0)
                 streams[i] = make();
+            if (i == 0 && round == 0)
+                of_first = handle_of(streams[0]);
+            if (i == 0 && round == 1)
+                CHECK(nvshmemrs_stream_query(of_first, &done) == NVSHMEMRS_ERROR_BAD_HANDLE && handle_of(streams[0]) != of_first);
             nvshmemx_long_p_on_stream(words + i, MANY * round + i + me, next, streams[i]);
             wait_for(streams[i]);
         }
@@ -125,8 +131,17 @@ static void many(long *words)
     nvshmem_barrier_all();
 }
 
+static void sleep_long(void *unused)
+{
+    (void)unused;
+    usleep(200000);
+}
+
+static void set(void *flag) { __atomic_store_n((int *)flag, 1, __ATOMIC_SEQ_CST); }
+
 int main(void)
 {
+    static int ended;
     void *context = NULL;
     int devices = 0;
     CUDA(cuInit, (unsigned), 0);
@@ -142,15 +157,19 @@ int main(void)
     pending(words);
     captured(words);
     many(words);
-    /* Finalize waits for a kernel on a destroyed stream. */
+    /* Finalize waits for the work on destroyed streams. */
     stream_t last = make();
     uint64_t *signal = nvshmem_calloc(1, sizeof *signal);
     nvshmemx_signal_wait_until_on_stream(signal, NVSHMEM_CMP_EQ, 1, last);
+    CUDA(cuLaunchHostFunc, (stream_t, void (*)(void *), void *), last, set, &ended);
     destroy(last);
     stream_t late = make();
+    CUDA(cuLaunchHostFunc, (stream_t, void (*)(void *), void *), late, sleep_long, NULL);
     nvshmemx_signal_op_on_stream(signal, 1, NVSHMEM_SIGNAL_SET, next, late);
     destroy(late);
-    end();
+    nvshmem_finalize();
+    CHECK(__atomic_load_n(&ended, __ATOMIC_SEQ_CST));
+    printf("PE %d of %d: same\n", me, n_pes);
     CUDA(cuCtxPopCurrent_v2, (void **), &context);
     CUDA(cuDevicePrimaryCtxRelease_v2, (int), device);
     return 0;

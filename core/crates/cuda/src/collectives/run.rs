@@ -212,7 +212,8 @@ impl CudaTransport {
         }
         let on = (submission, on_stream);
         while !self.put_in_turn(on, captured, (operation, plan), &args)? {
-            // The previous collective is on another stream, which is captured now, or was when the program released it.
+            // The previous collective is on another stream, which is captured now, or was when the program released it, or which the
+            // program may have destroyed.
             self.await_launches(operation, team)?;
             self.all_have_run(team);
         }

@@ -16,6 +16,8 @@ pub(crate) struct DestroyedStreams {
     device: Arc<Device>,
     /// Whether work may be on such streams.
     used: AtomicBool,
+    /// Whether there have been several at a time.
+    several: AtomicBool,
     /// The wait that has begun.
     wait: Mutex<Option<Ended>>,
 }
@@ -25,14 +27,22 @@ impl DestroyedStreams {
         DestroyedStreams {
             device: Arc::clone(device),
             used: AtomicBool::new(false),
+            several: AtomicBool::new(false),
             wait: Mutex::default(),
         }
     }
 
-    /// Records that such a stream is used.
-    pub(crate) fn add(&self) {
+    /// Records that such a stream is used, beside others if `several`.
+    pub(crate) fn add(&self, several: bool) {
         self.used.store(true, Release);
+        self.several.fetch_or(several, Release);
         *lock(&self.wait) = None;
+    }
+
+    /// Whether there have been several at a time. Then a team's collectives may move from one to another, so an event is recorded behind
+    /// each collective, while its stream exists.
+    pub(crate) fn are_several(&self) -> bool {
+        self.several.load(Acquire)
     }
 
     /// Records that their work is complete.

@@ -97,7 +97,7 @@ impl CudaStream {
     /// Wraps a stream of the program.
     ///
     /// # Safety
-    /// The stream must exist as long as the values made of it.
+    /// The stream must exist as long as the values made of it, or, by [`StreamLifetime::DuringCalls`], during each call with them.
     pub(crate) unsafe fn foreign(device: &Arc<Device>, raw: u64) -> Result<CudaStream> {
         let stream = CudaStream {
             device: Arc::clone(device),

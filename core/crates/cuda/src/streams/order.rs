@@ -148,7 +148,11 @@ impl CudaTransport {
         let unused = lock(&self.stream_order.streams).pop();
         let stream = match unused {
             Some(stream) => stream,
-            None => CudaStream::new(&self.device)?,
+            None => {
+                let stream = CudaStream::new(&self.device)?;
+                self.forget_earlier(stream.raw());
+                stream
+            }
         };
         Ok(BorrowedStream {
             cuda: self,
@@ -209,8 +213,8 @@ impl CudaTransport {
                 && latest.mark.is_none()
                 && order.stream().is_some_and(|one| self.may_be_destroyed(one))
             {
-                // From now on an event is recorded behind each collective, while its stream exists.
-                (latest.lost, latest.changes) = (true, true);
+                // No event can be recorded behind the latest collective any more.
+                latest.lost = true;
             }
             if !same && !self.mark_latest(order, &mut latest)? {
                 return Ok(false);
@@ -243,7 +247,7 @@ impl CudaTransport {
         let order = &self.stream_order.teams[team as usize];
         let mut latest = lock(&order.latest);
         let own = stream as u64 == PER_THREAD;
-        if !latest.changes && !own {
+        if !latest.changes && !own && !self.stream_order.destroyed.are_several() {
             return Ok(());
         }
         let marked = self.mark_latest(order, &mut latest);
@@ -343,7 +347,9 @@ impl CudaTransport {
             true => Ok(None),
             false => Err(Error::Internal("a stream was destroyed".into())),
         });
-        self.backpressure.clear(stream);
+        if ended {
+            self.backpressure.clear(stream);
+        }
         for order in &self.stream_order.teams {
             let mut latest = lock(&order.latest);
             if order.stream() == Some(stream) {

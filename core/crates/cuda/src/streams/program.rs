@@ -77,6 +77,13 @@ impl CudaTransport {
         found.any(|one| one.may_be_destroyed())
     }
 
+    /// Called for a stream that comes into use: an earlier stream with its number may have been destroyed.
+    pub(crate) fn forget_earlier(&self, stream: u64) {
+        if self.may_be_destroyed(stream) {
+            self.forget_destroyed(stream, false);
+        }
+    }
+
     /// Forgets the streams that the program may have destroyed, once their work is complete.
     pub(crate) fn forget_destroyed_streams(&self) {
         let destroyed: Vec<_> = {
@@ -108,7 +115,12 @@ impl CudaTransport {
             made_in,
         });
         let mut streams = lock(&self.program_streams);
-        streams.retain(|stream| Arc::strong_count(stream) > 1 || !stream.has_run().unwrap_or(true));
+        let is_used = |stream: &Arc<ProgramStream>| {
+            // No question about a stream that may be destroyed.
+            let has_work = || !stream.may_be_destroyed() && !stream.has_run().unwrap_or(true);
+            Arc::strong_count(stream) > 1 || has_work()
+        };
+        streams.retain(is_used);
         streams.push(Arc::clone(&stream));
         stream
     }
@@ -117,6 +129,7 @@ impl CudaTransport {
 impl Streams for CudaTransport {
     fn make(&self) -> Result<Arc<dyn TransportStream>> {
         let stream = CudaStream::new(&self.device)?;
+        self.forget_earlier(stream.raw());
         Ok(self.add_stream(stream, None, StreamLifetime::UntilDropped))
     }
 
@@ -128,8 +141,13 @@ impl Streams for CudaTransport {
         // SAFETY: the caller vouches for the stream.
         let cuda = unsafe { CudaStream::foreign(&self.device, stream)? };
         let made_in = self.capture_of(cuda.raw());
+        self.forget_earlier(stream);
         if lifetime == StreamLifetime::DuringCalls {
-            self.stream_order.destroyed.add();
+            let streams = lock(&self.program_streams);
+            let is_other = |one: &Arc<ProgramStream>| one.may_be_destroyed() && one.raw() != stream;
+            self.stream_order
+                .destroyed
+                .add(streams.iter().any(is_other));
         }
         Ok(self.add_stream(cuda, made_in, lifetime))
     }
