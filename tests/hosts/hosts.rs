@@ -306,7 +306,7 @@ fn hosts_that_disagree_are_named() {
         runs(&mut mpirun(&[], &hosts, &conformance("ring", "c"))).failed()
     };
     differ("NVSHMEM_SYMMETRIC_SIZE", "32m").assert_stderr(
-        "PE 1 on host beta has 33554432 bytes, PE 0 on host alpha has 67108864 bytes",
+        "PE 1 on host beta has 34603008 bytes, PE 0 on host alpha has 68157440 bytes",
     );
     differ("NVSHMEMRS_CHECK", "1").assert_stderr(
         "PE 1 on host beta has NVSHMEMRS_CHECK=1, PE 0 on host alpha has NVSHMEMRS_CHECK=0",

@@ -209,9 +209,9 @@ fn different_heaps() {
         pes,
         &[
             "PE 2",
-            "67108864",
+            "68157440",
             "PE 0",
-            "33554432",
+            "34603008",
             "NVSHMEM_SYMMETRIC_SIZE",
         ],
     );

@@ -136,8 +136,6 @@ int cuLaunchKernelEx(const config_t *as, const void *kernel, void **args, void *
     return cuLaunchKernel(kernel, as->gx, as->gy, as->gz, as->bx, as->by, as->bz, as->shared, as->stream, args, extra);
 }
 
-int cuCtxSynchronize(void) { return cuStreamSynchronize(NULL); }
-
 /* To a library's memory, which only its kernels use. */
 int cuMemcpyHtoD_v2(void *dest, const void *source, size_t bytes) {
     memcpy(dest, source, bytes);
