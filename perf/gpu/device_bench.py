@@ -12,13 +12,12 @@ import os
 import re
 import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import perftests
-from perftests import BARRIER, PUT_BANDWIDTH, PUT_LATENCY, PUT_SIGNAL, SIGNAL
+from perftests import BARRIER, PUT_BANDWIDTH, PUT_LATENCY, PUT_SIGNAL, SIGNAL, last_words, run
 
 # A row of the table: its label; nvshmemrs (operation, bytes); NVSHMEM (program, arguments, a pattern of the figure's name, bytes); the
 # target: the largest ratio of the two times, or, for GB/s, the smallest ratio of the two bandwidths.
@@ -47,18 +46,6 @@ NVSHMEM = "import nvidia.nvshmem; print(list(nvidia.nvshmem.__path__)[0])"
 # The largest ratios of the times of exchanges of all PEs, by operation, and by bytes where they differ.
 EXCHANGE_LIMITS = {"ring of put_signal": 0.6, "all-to-all of put_signal": 0.6, "barrier_all, block": 0.7, "int64 sum, block": 0.5}
 LARGE_SUMS = {65536: 0.25, MI: 0.15}
-
-
-def last_words(done: subprocess.CompletedProcess) -> str:
-    words = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return f"status {done.returncode}" + "".join(f"\n    {word}" for word in words[-8:])
-
-
-def run(command: list[str], limit: float, env: dict[str, str]) -> subprocess.CompletedProcess:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=limit, env=env)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(command, 124, "", f"not done after {limit:g} s")
 
 
 def ours(dist: Path, nvcc: str, work: Path, turns: int, limit: float) -> tuple[dict[tuple[str, int], float], str]:
@@ -173,8 +160,8 @@ def compare_perftests(dist: Path, nvcc: str, package: str, source: Path, work: P
         libraries = os.pathsep.join(filter(None, [f"{package}/lib", os.environ.get("LD_LIBRARY_PATH")]))
         environment["NVSHMEM"] = {"NVSHMEM_BOOTSTRAP": "MPI", "NVSHMEM_REMOTE_TRANSPORT": "none", "NVSHMEM_DISABLE_NVLS": "1"}
         environment["NVSHMEM"] |= {"LD_LIBRARY_PATH": libraries, "NVSHMEM_SYMMETRIC_SIZE": "1G"}
-    programs, wrong = perftests.build(source, nvcc, options, work, run, last_words)
-    found, broken = perftests.measure(programs, commands, environment, turns, limit, run, last_words)
+    programs, wrong = perftests.build(source, nvcc, options, work)
+    found, broken = perftests.measure(programs, commands, environment, turns, limit)
     for words in wrong + broken:
         print(words)
     return found

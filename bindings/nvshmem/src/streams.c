@@ -43,7 +43,7 @@ nvshmemrs_stream_t nvshmemrs_nvshmem_handle_of(const char *name, cudaStream_t st
     if (number < sizeof member->streams / sizeof *member->streams) {
         status = kept(member, number, &handle);
     } else if (on_device(rt)) {
-        /* The program may destroy its stream, and a new one may get the address. */
+        /* The program may destroy its stream, and a new stream may get its address. */
         status = nvshmemrs_stream_of_cuda(rt, stream, &handle);
     } else if (nvshmemrs_stream_query(number, &done) == NVSHMEMRS_ERROR_BAD_HANDLE) {
         nvshmemrs_nvshmem_misused(name, place,

@@ -402,7 +402,7 @@ impl Device {
     }
 
     /// The driver's id of a stream of this context, which no other stream gets later; `None` while the stream is captured, because the
-    /// driver then refuses the question.
+    /// driver refuses the query then.
     pub(super) fn stream_id(&self, stream: CUstream) -> Result<Option<u64>> {
         if self.is_captured(stream)? {
             return Ok(None);

@@ -63,7 +63,7 @@ impl TransportStream for ProgramStream {
 }
 
 impl CudaTransport {
-    /// The streams that finalize waits for, except those that the program may have destroyed.
+    /// The streams that finalize waits for. Streams that the program may have destroyed are not among them.
     pub(crate) fn streams_in_use(&self) -> Vec<Arc<ProgramStream>> {
         let streams = lock(&self.program_streams);
         let exists = |stream: &&Arc<ProgramStream>| !stream.may_be_destroyed();
@@ -116,7 +116,7 @@ impl CudaTransport {
         });
         let mut streams = lock(&self.program_streams);
         let is_used = |stream: &Arc<ProgramStream>| {
-            // No question about a stream that may be destroyed.
+            // A destroyed stream must not be queried.
             let has_work = || !stream.may_be_destroyed() && !stream.has_run().unwrap_or(true);
             Arc::strong_count(stream) > 1 || has_work()
         };

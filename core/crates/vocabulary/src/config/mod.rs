@@ -318,9 +318,8 @@ const ROOM: u64 = 1 << 20;
 #[doc(hidden)]
 pub fn symmetric_size() -> Result<Option<u64>> {
     set("NVSHMEM_SYMMETRIC_SIZE")
-        .map(|text| parse_size("NVSHMEM_SYMMETRIC_SIZE", &text))
+        .map(|text| Ok(parse_size("NVSHMEM_SYMMETRIC_SIZE", &text)?.saturating_add(ROOM)))
         .transpose()
-        .map(|size| size.map(|size| size.saturating_add(ROOM)))
 }
 
 #[doc(hidden)]
